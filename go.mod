@@ -3,11 +3,12 @@ module github.com/cellserver/cellserver
 go 1.26.0
 
 require (
-	github.com/cespare/xxhash/v2 v2.3.0 // indirect
-	github.com/redis/go-redis/v9 v9.23.0 // indirect
+	github.com/cespare/xxhash/v2 v2.3.0
+	github.com/tidwall/redcon v1.6.4
+	golang.org/x/sys v0.50.0
+)
+
+require (
 	github.com/tidwall/btree v1.1.0 // indirect
 	github.com/tidwall/match v1.1.1 // indirect
-	github.com/tidwall/redcon v1.6.4 // indirect
-	go.uber.org/atomic v1.12.0 // indirect
-	golang.org/x/sys v0.50.0 // indirect
 )

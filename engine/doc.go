@@ -1,0 +1,24 @@
+// Package engine is one shard's state machine: it applies one operation at a given time and says what changed.
+//
+// An Engine holds the shard's sixteen databases, each a keyspace.Table from key to TAT (theoretical arrival time,
+// Unix nanoseconds), and joins them to the arithmetic of package gcra. It does no I/O, starts no goroutine, takes no
+// lock and reads no clock: whoever owns the shard at the moment (package server sees to it that there is one owner)
+// tells it the time with Advance and then calls it. The same object serves the server, recovery and the simulator.
+//
+// # Time
+//
+// The engine's clock is the latest time it was ever told. A shard may be borrowed by another event loop whose pass
+// began some microseconds earlier, so Advance ignores an earlier time: within a shard time never steps back.
+//
+// # Expiry
+//
+// A key whose TAT has passed stands at a full bucket, which is what a missing key stands for too. So a TAT is its own
+// expiry: every operation answers for such a key as for a missing one, and Sweep gives its memory back. Only Len counts
+// keys that have died and were not swept yet, as Redis's DBSIZE does.
+//
+// # Change
+//
+// State changes only by the effects "key has this TAT", "key is gone" and "database is empty". Store, Delete and Flush
+// are those effects themselves, which is what a log or a replica needs, and Throttle ends in one of the first two or in
+// none. Refused calls and reads change nothing. Changes counts them.
+package engine

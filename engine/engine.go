@@ -1,0 +1,212 @@
+package engine
+
+import (
+	"github.com/cellserver/cellserver/expiry"
+	"github.com/cellserver/cellserver/gcra"
+	"github.com/cellserver/cellserver/keyspace"
+)
+
+// Databases is how many namespaces SELECT can choose from: Redis's default, and fixed here.
+const Databases = 16
+
+// Key names an entry: the database, the key's bytes and their hash under the engine's Hasher.
+//
+// The hash travels with the key since the caller needs it first, to find the shard.
+type Key struct {
+	DB    int
+	Hash  uint64
+	Bytes []byte
+}
+
+// Engine is the state of one shard. It is not safe for concurrent use. New makes one.
+type Engine struct {
+	hasher    keyspace.Hasher
+	databases [Databases]*keyspace.Table
+	sweeps    [Databases]sweep
+	now       int64 // Unix ns, the latest time told
+	stats     Stats
+}
+
+// Stats counts what happened since the engine was made.
+type Stats struct {
+	Allowed uint64 // CL.THROTTLE calls let pass
+	Limited uint64 // CL.THROTTLE calls refused
+	Changes uint64 // effects: stores, deletes and one for each flushed database
+	Hits    uint64 // lookups that found a live key
+	Misses  uint64 // lookups that did not
+	Expired uint64 // entries reclaimed by Sweep
+}
+
+// Add adds the counters of another engine.
+func (s *Stats) Add(other Stats) {
+	s.Allowed += other.Allowed
+	s.Limited += other.Limited
+	s.Changes += other.Changes
+	s.Hits += other.Hits
+	s.Misses += other.Misses
+	s.Expired += other.Expired
+}
+
+// New returns an empty engine. All engines that share a keyspace must share the hasher.
+func New(hasher keyspace.Hasher) *Engine {
+	e := &Engine{hasher: hasher}
+	for db := range e.databases {
+		e.databases[db] = keyspace.New(hasher.Sum)
+	}
+	return e
+}
+
+// Advance tells the engine the time, in Unix nanoseconds. An earlier time than one told before is ignored.
+func (e *Engine) Advance(now int64) { e.now = max(e.now, now) }
+
+// Now returns the engine's time, in Unix nanoseconds.
+func (e *Engine) Now() int64 { return e.now }
+
+// Stats returns the counters.
+func (e *Engine) Stats() Stats { return e.stats }
+
+// Touch starts loading what a call on the key needs from memory. A caller that touches a whole batch of keys before it
+// decides any of them waits for memory about once instead of once for each key.
+func (e *Engine) Touch(db int, hash uint64) uint64 { return e.databases[db].Touch(hash) }
+
+// Throttle applies one CL.THROTTLE call. An error changes nothing; its text is the reply.
+func (e *Engine) Throttle(key Key, limit gcra.Limit, quantity int64) (gcra.Decision, error) {
+	table := e.databases[key.DB]
+	entry := table.Find(key.Hash, key.Bytes)
+	stored := e.now
+	if entry != nil {
+		stored = *entry
+	}
+	e.countLookup(stored)
+	decision, err := gcra.Decide(stored, e.now, limit, quantity)
+	if err != nil {
+		return decision, err
+	}
+	if decision.Limited {
+		e.stats.Limited++
+	} else {
+		e.stats.Allowed++
+	}
+	switch decision.Write {
+	case gcra.Keep:
+		return decision, nil
+	case gcra.Remove:
+		table.Delete(key.Hash, key.Bytes)
+	case gcra.Store:
+		if entry != nil {
+			*entry = decision.TAT
+		} else {
+			table.Insert(key.Hash, key.Bytes, decision.TAT, e.now)
+		}
+	}
+	e.stats.Changes++
+	return decision, nil
+}
+
+// Probe returns what Throttle would, and changes nothing.
+func (e *Engine) Probe(key Key, limit gcra.Limit, quantity int64) (gcra.Decision, error) {
+	stored, live := e.Get(key)
+	if !live {
+		stored = e.now
+	}
+	return gcra.Decide(stored, e.now, limit, quantity)
+}
+
+// Get returns the TAT of a live key.
+func (e *Engine) Get(key Key) (tatNanos int64, live bool) {
+	tatNanos, live = e.peek(key)
+	e.countLookup(tatNanos)
+	return tatNanos, live
+}
+
+// peek is Get without counting a hit or a miss.
+func (e *Engine) peek(key Key) (tatNanos int64, live bool) {
+	entry := e.databases[key.DB].Find(key.Hash, key.Bytes)
+	if entry == nil || *entry <= e.now {
+		return e.now, false
+	}
+	return *entry, true
+}
+
+func (e *Engine) countLookup(storedNanos int64) {
+	if storedNanos > e.now {
+		e.stats.Hits++
+	} else {
+		e.stats.Misses++
+	}
+}
+
+// Store gives the key this TAT. One that has passed means no key, so it deletes.
+func (e *Engine) Store(key Key, tatNanos int64) {
+	if tatNanos <= e.now {
+		e.Delete(key)
+		return
+	}
+	table := e.databases[key.DB]
+	if entry := table.Find(key.Hash, key.Bytes); entry != nil {
+		*entry = tatNanos
+	} else {
+		table.Insert(key.Hash, key.Bytes, tatNanos, e.now)
+	}
+	e.stats.Changes++
+}
+
+// Delete removes the key and says whether it was there, alive.
+func (e *Engine) Delete(key Key) bool {
+	_, live := e.peek(key)
+	if live {
+		e.databases[key.DB].Delete(key.Hash, key.Bytes)
+		e.stats.Changes++
+	}
+	return live
+}
+
+// Flush empties one database. It takes the same time whatever the database holds: the old table is left to the
+// garbage collector.
+func (e *Engine) Flush(db int) {
+	if e.databases[db].Len() == 0 {
+		return
+	}
+	e.databases[db] = keyspace.New(e.hasher.Sum)
+	e.sweeps[db] = sweep{}
+	e.stats.Changes++
+}
+
+// Len returns how many entries a database holds, dead ones that were not swept yet included.
+func (e *Engine) Len(db int) int { return e.databases[db].Len() }
+
+// Bytes returns the heap bytes that the tables hold.
+func (e *Engine) Bytes() int {
+	total := 0
+	for _, table := range e.databases {
+		total += table.Bytes()
+	}
+	return total
+}
+
+// sweep is how far the sweeping of one database has come.
+type sweep struct {
+	pacer  expiry.Pacer
+	cursor uint64
+}
+
+// Sweep reclaims dead entries: a bounded number, which is small unless the caller is idle. It returns whether there is
+// more to do at once, which only an idle caller should.
+func (e *Engine) Sweep(idle bool) (more bool) {
+	for db, table := range e.databases {
+		if table.Len() == 0 {
+			continue
+		}
+		s := &e.sweeps[db]
+		budget, behind := s.pacer.Budget(e.now, table.Len(), idle)
+		if budget == 0 {
+			continue
+		}
+		next, looked, removed := table.Sweep(s.cursor, e.now, budget)
+		s.cursor = next
+		s.pacer.Swept(looked, removed, next == 0)
+		e.stats.Expired += uint64(removed)
+		more = more || behind
+	}
+	return more
+}

@@ -1,0 +1,179 @@
+package engine
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/cellserver/cellserver/gcra"
+	"github.com/cellserver/cellserver/keyspace"
+)
+
+// fill gives the engine n keys, key:0 and on, that live for an hour.
+func fill(e *Engine, hasher keyspace.Hasher, n int) {
+	for i := range n {
+		name := fmt.Appendf(nil, "key:%d", i)
+		e.Store(Key{Hash: hasher.Sum(name), Bytes: name}, e.Now()+3600e9)
+	}
+}
+
+// TestDigest: engines with the same live state have the same digest, whatever the order, the seed and the dead.
+func TestDigest(t *testing.T) {
+	make := func(order []int, dead bool) *Engine {
+		hasher := keyspace.NewHasher()
+		e := New(hasher)
+		e.Advance(start)
+		store := func(db int, name string, tatNanos int64) {
+			e.Store(Key{DB: db, Hash: hasher.Sum([]byte(name)), Bytes: []byte(name)}, tatNanos)
+		}
+		if dead {
+			store(0, "dead", start+1)
+		}
+		for _, i := range order {
+			store(i%Databases, fmt.Sprint("key", i), start+int64(i)*1e9+100)
+		}
+		e.Advance(start + 50)
+		return e
+	}
+	order := rand.New(rand.NewPCG(1, 2)).Perm(1000)
+	a, b := make(order, false), make(rand.New(rand.NewPCG(3, 4)).Perm(1000), true)
+	if a.Digest() != b.Digest() || a.Digest() == 0 {
+		t.Errorf("digests %x and %x of the same state", a.Digest(), b.Digest())
+	}
+	if c := make(order[1:], false); c.Digest() == a.Digest() {
+		t.Error("a missing key does not change the digest")
+	}
+	if empty := New(keyspace.NewHasher()); empty.Digest() != 0 {
+		t.Error("an empty engine's digest is not 0")
+	}
+	a.Store(Key{DB: 0, Hash: a.hasher.Sum([]byte("key16")), Bytes: []byte("key16")}, start+99)
+	if a.Digest() == b.Digest() {
+		t.Error("another TAT does not change the digest")
+	}
+}
+
+// TestRandom draws only live keys, and all of them.
+func TestRandom(t *testing.T) {
+	hasher := keyspace.NewHasher()
+	e := New(hasher)
+	e.Advance(start)
+	draw := rand.New(rand.NewPCG(5, 6)).Uint64
+	if _, live := e.Random(0, draw); live {
+		t.Fatal("drew a key from an empty database")
+	}
+	for i := range 20_000 {
+		name := fmt.Appendf(nil, "dead:%d", i)
+		e.Store(Key{Hash: hasher.Sum(name), Bytes: name}, start+1)
+	}
+	for i := range 3 {
+		name := fmt.Appendf(nil, "live:%d", i)
+		e.Store(Key{Hash: hasher.Sum(name), Bytes: name}, start+3600e9)
+	}
+	e.Advance(start + 1)
+	drawn := map[string]bool{}
+	for range 200 {
+		key, live := e.Random(0, draw)
+		if !live || !strings.HasPrefix(string(key), "live:") {
+			t.Fatalf("drew %q, %v", key, live)
+		}
+		drawn[string(key)] = true
+	}
+	if len(drawn) < 2 {
+		t.Errorf("200 draws found only %v", drawn)
+	}
+	for i := range 3 {
+		name := fmt.Appendf(nil, "live:%d", i)
+		e.Delete(Key{Hash: hasher.Sum(name), Bytes: name})
+	}
+	if key, live := e.Random(0, draw); live {
+		t.Errorf("drew %q where all are dead", key)
+	}
+}
+
+// TestThrottleAllocatesNothing covers the decision on a key that is there, on one that comes and goes, and a refusal.
+func TestThrottleAllocatesNothing(t *testing.T) {
+	hasher := keyspace.NewHasher()
+	e := New(hasher)
+	e.Advance(start)
+	fill(e, hasher, 10_000)
+	names := [][]byte{[]byte("key:77"), []byte("fresh"), []byte("full")}
+	now := start
+	allocated := testing.AllocsPerRun(10_000, func() {
+		now += 2e9
+		e.Advance(now)
+		for _, name := range names {
+			key := Key{Hash: hasher.Sum(name), Bytes: name}
+			e.Touch(0, key.Hash)
+			for range 2 {
+				if _, err := e.Throttle(key, gcra.Limit{MaxBurst: 0, Count: 1, Period: 1}, 1); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+	})
+	if allocated != 0 {
+		t.Errorf("%v allocations for a round of calls", allocated)
+	}
+}
+
+// BenchmarkThrottle decides on random keys out of n, in batches that are touched first, next to the same decision over
+// a Go map.
+func BenchmarkThrottle(b *testing.B) {
+	limit := gcra.Limit{MaxBurst: 100, Count: 1000, Period: 60}
+	for _, n := range []int{1_000_000, 10_000_000} {
+		names := make([][]byte, 1<<16)
+		pick := rand.New(rand.NewPCG(7, 8))
+		for i := range names {
+			names[i] = fmt.Appendf(nil, "key:%012d", pick.IntN(n))
+		}
+		b.Run(fmt.Sprintf("engine/keys=%d", n), func(b *testing.B) {
+			hasher := keyspace.NewHasher()
+			e := New(hasher)
+			e.Advance(start)
+			for i := range n {
+				name := fmt.Appendf(nil, "key:%012d", i)
+				e.Store(Key{Hash: hasher.Sum(name), Bytes: name}, start+3600e9)
+			}
+			const batch = 64
+			var keys [batch]Key
+			b.ResetTimer()
+			for i := 0; i < b.N; i += batch {
+				for j := range keys {
+					name := names[(i+j)%len(names)]
+					keys[j] = Key{Hash: hasher.Sum(name), Bytes: name}
+				}
+				for j := range keys {
+					e.Touch(0, keys[j].Hash)
+				}
+				for j := range keys {
+					if _, err := e.Throttle(keys[j], limit, 1); err != nil {
+						b.Fatal(err)
+					}
+				}
+			}
+			b.ReportMetric(float64(e.Bytes())/float64(n), "bytes/key")
+		})
+		b.Run(fmt.Sprintf("map/keys=%d", n), func(b *testing.B) {
+			table := make(map[string]int64)
+			for i := range n {
+				table[fmt.Sprintf("key:%012d", i)] = start + 3600e9
+			}
+			b.ResetTimer()
+			for i := range b.N {
+				name := names[i%len(names)]
+				stored, found := table[string(name)]
+				if !found {
+					stored = start
+				}
+				decision, err := gcra.Decide(stored, start, limit, 1)
+				if err != nil {
+					b.Fatal(err)
+				}
+				if decision.Write == gcra.Store {
+					table[string(name)] = decision.TAT
+				}
+			}
+		})
+	}
+}

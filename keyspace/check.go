@@ -1,0 +1,89 @@
+package keyspace
+
+import (
+	"fmt"
+
+	"github.com/cellserver/cellserver/internal/invariants"
+)
+
+// checkAfter verifies the segment that an operation has changed, if the program was built with invariants.
+func (t *Table) checkAfter(s *segment) {
+	if !invariants.Enabled {
+		return
+	}
+	if err := t.checkSegment(s); err != nil {
+		panic(err)
+	}
+}
+
+// check verifies the whole table: the directory tiles the positions with segments, the counts are right, and each
+// segment is sound. It takes time in proportion to the table.
+func (t *Table) check() error {
+	if len(t.directory) != 1<<t.depth {
+		return fmt.Errorf("keyspace: directory of %d segments, depth %d", len(t.directory), t.depth)
+	}
+	segments, deepest, entries, groupBlocks, arenaBlocks := 0, 0, 0, 0, 0
+	for at := uint64(0); at < 1<<positionBits; {
+		s := t.directory[t.index(at)]
+		if s.start != at {
+			return fmt.Errorf("keyspace: segment of %#x starts at %#x", at, s.start)
+		}
+		for at < s.end() {
+			if t.directory[t.index(at)] != s {
+				return fmt.Errorf("keyspace: directory at %#x is not the segment of %#x", at, s.start)
+			}
+			at += 1 << (positionBits - t.depth)
+		}
+		if err := t.checkSegment(s); err != nil {
+			return err
+		}
+		segments++
+		if s.depth == t.depth {
+			deepest++
+		}
+		entries += int(s.live)
+		groupBlocks += len(s.groups)
+		arenaBlocks += len(s.arena.blocks)
+	}
+	got := [...]int{t.segments, t.deepest, t.entries, t.groupPool.used, t.arenaPool.used}
+	want := [...]int{segments, deepest, entries, groupBlocks, arenaBlocks}
+	if got != want {
+		return fmt.Errorf("keyspace: segments, deepest, entries, blocks of groups, of arenas = %d, counted %d", got, want)
+	}
+	return nil
+}
+
+// checkSegment verifies that every entry is where its lookup finds it, within the segment's range, and that slots and
+// arena bytes add up.
+func (t *Table) checkSegment(s *segment) error {
+	live, tombstones, bytes := 0, 0, 0
+	for b, block := range s.groups {
+		for i := range block {
+			g := &block[i]
+			full := g.full()
+			live += full.len()
+			tombstones += (g.free() &^ g.empty()).len()
+			for m := full; m != 0; m = m.rest() {
+				slot := m.first()
+				key := s.arena.key(g.keys[slot], &t.keyScratch)
+				hash := t.hash(key)
+				if at := position(hash); at < s.start || at >= s.end() {
+					return fmt.Errorf("keyspace: %q of %#x is in the segment of %#x", key, at, s.start)
+				}
+				if found, at := s.find(hash, key); found != g || at != slot {
+					return fmt.Errorf("keyspace: %q in block %d, group %d, slot %d is not found there", key, b, i, slot)
+				}
+				bytes += recordBytes(len(key))
+			}
+		}
+	}
+	if live != int(s.live) || tombstones != int(s.tombstones) || live+tombstones > s.capacity() {
+		return fmt.Errorf("keyspace: %d entries and %d tombstones, counted as %d and %d, capacity %d",
+			live, tombstones, s.live, s.tombstones, s.capacity())
+	}
+	if bytes != s.arena.live() || len(s.arena.blocks) != blocksForBytes(int(s.arena.used)) {
+		return fmt.Errorf("keyspace: records of %d bytes, counted as %d, in %d blocks",
+			bytes, s.arena.live(), len(s.arena.blocks))
+	}
+	return nil
+}

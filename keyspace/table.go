@@ -1,0 +1,147 @@
+package keyspace
+
+import (
+	"unsafe"
+
+	"github.com/cellserver/cellserver/internal/invariants"
+)
+
+// MaxKeyBytes is the length of the longest key: what the two bytes before a key in its record can say.
+const MaxKeyBytes = 1<<16 - 1
+
+// A Table maps keys, any bytes, to int64 values. The value is also the entry's deadline: at any now >= value the entry
+// is dead. To Find, Scan and Random a dead entry is an entry like any other (the caller knows the time); Insert drops
+// the dead from a segment it has to rebuild, Sweep removes them everywhere.
+//
+// A Table is for one goroutine at a time.
+type Table struct {
+	hash      func(key []byte) uint64
+	directory []*segment // by the first depth bits of the position; a segment of less depth stands several times
+	depth     uint8
+	deepest   int // segments as deep as the directory
+	segments  int
+	entries   int
+
+	groupPool pool[groupBlock]
+	arenaPool pool[arenaBlock]
+	moves     moves
+
+	entryScratch []entry
+	keyScratch   []byte
+	blockScratch []*arenaBlock
+}
+
+// New returns an empty table. The hash arguments of the other methods must be hash(key); the table itself calls hash
+// only to move entries and to scan.
+func New(hash func(key []byte) uint64) *Table {
+	t := &Table{hash: hash}
+	t.reset()
+	return t
+}
+
+// reset makes the table empty and lets go of all its memory.
+func (t *Table) reset() {
+	*t = Table{hash: t.hash, directory: []*segment{newSegment(0, 0)}, deepest: 1, segments: 1, moves: t.moves}
+}
+
+// segmentOf returns the segment of the entries with this hash.
+func (t *Table) segmentOf(hash uint64) *segment { return t.directory[t.index(position(hash))] }
+
+// Find returns a pointer to key's value, or nil if the table does not have the key. Writing through the pointer
+// updates the entry; it is good until the next Insert, Delete or Sweep.
+func (t *Table) Find(hash uint64, key []byte) *int64 {
+	g, slot := t.segmentOf(hash).find(hash, key)
+	if g == nil {
+		return nil
+	}
+	return &g.values[slot]
+}
+
+// Touch loads the cache lines that a Find of this hash, or an Insert, will need: group, record, value. A lookup is a chain of misses,
+// each waiting for the one before; when a batch of keys is touched before the first is looked up, the chains overlap.
+// The result has no meaning: it keeps the loads from being optimized away.
+func (t *Table) Touch(hash uint64) uint64 {
+	s := t.segmentOf(hash)
+	if len(s.groups) == 0 {
+		return 0
+	}
+	p := s.home(hash)
+	g := &s.groups[p.block][p.group]
+	m := g.matching(tagOf(hash))
+	if m == 0 { // the key will be inserted, which looks for a dead entry
+		return g.tags + uint64(g.values[0]) + uint64(g.values[slotsPerGroup-1])
+	}
+	slot := m.first()
+	return uint64(s.arena.byte(g.keys[slot])) + uint64(g.values[slot])
+}
+
+// Insert adds a key that Find did not find. It takes the place of a dead entry (value <= now) if there is one on its way;
+// if it takes a rebuild of the key's segment, the segment's dead entries are dropped first. It panics on a key longer
+// than MaxKeyBytes.
+func (t *Table) Insert(hash uint64, key []byte, value, now int64) {
+	if len(key) > MaxKeyBytes {
+		panic("keyspace: Insert of a key longer than MaxKeyBytes")
+	}
+	if invariants.Enabled && t.Find(hash, key) != nil {
+		panic("keyspace: Insert of a key that is there")
+	}
+	s := t.segmentOf(hash)
+	seat, ok := s.seatFor(hash, len(key), now)
+	if !ok {
+		t.makeRoom(s, recordBytes(len(key)), now)
+		s = t.segmentOf(hash) // after a split perhaps the other half
+		seat, _ = s.seatFor(hash, len(key), now)
+	}
+	before := s.live
+	s.sit(seat, hash, key, value, &t.arenaPool)
+	t.entries += int(s.live - before)
+	t.checkAfter(s)
+}
+
+// Delete removes key's entry and reports whether there was one.
+func (t *Table) Delete(hash uint64, key []byte) bool {
+	s := t.segmentOf(hash)
+	g, slot := s.find(hash, key)
+	if g == nil {
+		return false
+	}
+	s.remove(g, slot)
+	t.entries--
+	if s.live == 0 {
+		t.release(s)
+	}
+	t.checkAfter(s)
+	return true
+}
+
+// release gives back the blocks of a segment that has no entries.
+func (t *Table) release(s *segment) {
+	t.regroup(s, 0)
+	t.releaseArena(s.arena)
+	s.arena.blocks = s.arena.blocks[:0]
+	s.arena = arena{}
+}
+
+// EntryBytes returns how much of a full table's memory an entry with a key of that length takes. What a table has to
+// spare for growth comes on top; Bytes includes it.
+func EntryBytes(keyBytes int) int {
+	return int(unsafe.Sizeof(group{}))/slotsPerGroup + recordBytes(keyBytes)
+}
+
+// Len returns the number of entries, including dead ones that have not been removed yet.
+func (t *Table) Len() int { return t.entries }
+
+// Bytes returns the bytes of heap that the table holds, as the allocator rounds them.
+func (t *Table) Bytes() int {
+	const (
+		pointerBytes    = 8
+		groupBlockBytes = 1152
+		// Lists of arena blocks grow by doubling: up to two pointers a block.
+		arenaBytes   = arenaBlockBytes + 2*pointerBytes
+		segmentBytes = 96 + maxBlocks*pointerBytes
+	)
+	return t.groupPool.held()*groupBlockBytes + t.arenaPool.held()*arenaBytes +
+		t.segments*segmentBytes + len(t.directory)*pointerBytes +
+		cap(t.entryScratch)*int(unsafe.Sizeof(entry{})) + cap(t.keyScratch) + cap(t.blockScratch)*pointerBytes +
+		int(unsafe.Sizeof(*t))
+}
