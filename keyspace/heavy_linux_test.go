@@ -89,37 +89,32 @@ func residentBytes(t *testing.T) int64 {
 	return resident * int64(os.Getpagesize())
 }
 
-// TestLongestInsert times each of 10 million inserts on the clock of its thread, which stands still while the thread
-// is preempted, so that a busy machine does not fail the test; the collector's assists count. Wall time is logged.
-// Interrupts are billed to whom they hit: therefore the median of the longest five is what must stay under 1 ms.
+// TestLongestInsert times each of 10 million inserts, on the clock of its thread, in three runs that do the same, and
+// takes the shortest of the three for each: what a neighbour on the machine, an interrupt or the first touch of a page
+// costs hits another insert each time; what the table itself does is the same every time.
 func TestLongestInsert(t *testing.T) {
-	const top = 5
-	runtime.GC() // the garbage of other tests would be swept in the middle of an insert
-	n := 10 * unitKeys()
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	hasher := NewHasher()
-	table := New(hasher.Sum)
-	var longest, longestWall [top]time.Duration // ascending
-	var buffer [16]byte
-	for i := range n {
-		key := appendKey(buffer[:0], i)
-		hash := hasher.Sum(key)
-		wall, cpu := time.Now(), threadTime(t)
-		table.Insert(hash, key, 1, never)
-		keepLongest(longest[:], threadTime(t)-cpu)
-		keepLongest(longestWall[:], time.Since(wall))
+	shortest := make([]time.Duration, 10*unitKeys())
+	for run := range 3 {
+		runtime.GC()
+		table := New(hasher.Sum)
+		var buffer [16]byte
+		for i := range shortest {
+			key := appendKey(buffer[:0], uint64(i))
+			hash, began := hasher.Sum(key), threadTime(t)
+			table.Insert(hash, key, 1, never)
+			if took := threadTime(t) - began; run == 0 || took < shortest[i] {
+				shortest[i] = took
+			}
+		}
 	}
-	t.Logf("longest by thread clock %v, by wall %v; directory of %d", longest, longestWall, len(table.directory))
-	if median := longest[top/2]; median >= time.Millisecond {
-		t.Errorf("the longest inserts took %v", longest)
-	}
-}
-
-func keepLongest(longest []time.Duration, d time.Duration) {
-	if d > longest[0] {
-		longest[0] = d
-		slices.Sort(longest)
+	slices.Sort(shortest)
+	longest := shortest[len(shortest)-5:]
+	t.Logf("the longest inserts take %v", longest)
+	if longest[4] >= time.Millisecond {
+		t.Errorf("an insert takes %v", longest[4])
 	}
 }
 

@@ -1,0 +1,247 @@
+package server
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/cellserver/cellserver/resp"
+)
+
+// This file has COMMAND and its subcommands, all told from the command table.
+
+func commandAll(l *loop, _ *conn, _ [][]byte, w *resp.Writer) {
+	rows := l.server.commands.sorted
+	w.Array(len(rows))
+	for _, row := range rows {
+		row.describe(w)
+	}
+}
+
+func commandCount(l *loop, _ *conn, _ [][]byte, w *resp.Writer) {
+	w.Int(int64(len(l.server.commands.sorted)))
+}
+
+func commandInfo(l *loop, c *conn, args [][]byte, w *resp.Writer) {
+	if len(args) == 2 {
+		commandAll(l, c, args, w)
+		return
+	}
+	w.Array(len(args) - 2)
+	for _, name := range args[2:] {
+		if row := l.server.commands.named(name); row != nil {
+			row.describe(w)
+		} else {
+			w.NullArray()
+		}
+	}
+}
+
+// describe writes the ten elements that COMMAND INFO has for a command.
+func (c *command) describe(w *resp.Writer) {
+	w.Array(10)
+	w.BulkString(c.fullName())
+	w.Int(int64(c.arity))
+	writeSimpleSet(w, strings.Fields(c.flags))
+	w.Int(int64(c.keys.first))
+	w.Int(int64(c.keys.last))
+	w.Int(int64(c.keys.step))
+	writeSimpleSet(w, strings.Fields(c.categories))
+	w.Set(0) // tips
+	c.describeKeys(w)
+	w.Array(len(c.subcommands))
+	for _, sub := range c.subcommands {
+		sub.describe(w)
+	}
+}
+
+func writeSimpleSet(w *resp.Writer, words []string) {
+	w.Set(len(words))
+	for _, word := range words {
+		w.Simple(word)
+	}
+}
+
+// describeKeys writes the key specifications: one, or none.
+func (c *command) describeKeys(w *resp.Writer) {
+	if c.keys.step == 0 {
+		w.Set(0)
+		return
+	}
+	last := c.keys.last
+	if last >= 0 {
+		last -= c.keys.first // counted from the first key
+	}
+	w.Set(1)
+	w.Map(3)
+	w.BulkString("flags")
+	writeSimpleSet(w, strings.Fields(c.access))
+	w.BulkString("begin_search")
+	w.Map(2)
+	w.BulkString("type")
+	w.BulkString("index")
+	w.BulkString("spec")
+	w.Map(1)
+	w.BulkString("index")
+	w.Int(int64(c.keys.first))
+	w.BulkString("find_keys")
+	w.Map(2)
+	w.BulkString("type")
+	w.BulkString("range")
+	w.BulkString("spec")
+	w.Map(3)
+	w.BulkString("lastkey")
+	w.Int(int64(last))
+	w.BulkString("keystep")
+	w.Int(int64(c.keys.step))
+	w.BulkString("limit")
+	w.Int(0)
+}
+
+func commandDocs(l *loop, _ *conn, args [][]byte, w *resp.Writer) {
+	rows := l.server.commands.sorted
+	if len(args) > 2 {
+		rows = nil
+		for _, name := range args[2:] {
+			if row := l.server.commands.named(name); row != nil {
+				rows = append(rows, row)
+			}
+		}
+	}
+	writeDocs(w, rows)
+}
+
+func writeDocs(w *resp.Writer, rows []*command) {
+	w.Map(len(rows))
+	for _, row := range rows {
+		w.BulkString(row.fullName())
+		row.document(w)
+	}
+}
+
+func (c *command) document(w *resp.Writer) {
+	fields := 3
+	for _, extra := range []bool{len(c.args) > 0, len(c.subcommands) > 0} {
+		if extra {
+			fields++
+		}
+	}
+	w.Map(fields)
+	w.BulkString("summary")
+	w.BulkString(c.summary)
+	w.BulkString("since")
+	w.BulkString(c.since)
+	w.BulkString("group")
+	w.BulkString(c.group)
+	if len(c.args) > 0 {
+		w.BulkString("arguments")
+		w.Array(len(c.args))
+		for _, arg := range c.args {
+			documentArgument(w, arg)
+		}
+	}
+	if len(c.subcommands) > 0 {
+		w.BulkString("subcommands")
+		writeDocs(w, c.subcommands)
+	}
+}
+
+// documentArgument writes one argument: "name", "[optional]", "repeated..." or "[both...]".
+func documentArgument(w *resp.Writer, arg string) {
+	name, isOptional := strings.CutPrefix(arg, "[")
+	name, isRepeated := strings.CutSuffix(strings.TrimSuffix(name, "]"), "...")
+	var flags []string
+	if isOptional {
+		flags = append(flags, "optional")
+	}
+	if isRepeated {
+		flags = append(flags, "multiple")
+	}
+	pairs := 2
+	if len(flags) > 0 {
+		pairs++
+	}
+	w.Map(pairs)
+	w.BulkString("name")
+	w.BulkString(name)
+	w.BulkString("type")
+	w.BulkString("string")
+	if len(flags) > 0 {
+		w.BulkString("flags")
+		writeSimpleSet(w, flags)
+	}
+}
+
+// commandList answers COMMAND LIST [FILTERBY MODULE name | ACLCAT category | PATTERN pattern].
+func commandList(l *loop, _ *conn, args [][]byte, w *resp.Writer) {
+	matching := func(*command) bool { return true }
+	switch {
+	case len(args) == 2:
+	case len(args) == 5 && is(args[2], "FILTERBY") && is(args[3], "MODULE"):
+		matching = func(c *command) bool { return string(args[4]) == moduleName && c.has("module") }
+	case len(args) == 5 && is(args[2], "FILTERBY") && is(args[3], "ACLCAT"):
+		category := "@" + strings.ToLower(string(args[4]))
+		matching = func(c *command) bool { return slices.Contains(strings.Fields(c.categories), category) }
+	case len(args) == 5 && is(args[2], "FILTERBY") && is(args[3], "PATTERN"):
+		matching = func(c *command) bool { return matches(args[4], []byte(c.fullName())) }
+	default:
+		w.Error(errSyntax.Error())
+		return
+	}
+	var names []string
+	for _, row := range l.server.commands.sorted {
+		for _, c := range append([]*command{row}, row.subcommands...) {
+			if matching(c) {
+				names = append(names, c.fullName())
+			}
+		}
+	}
+	w.Array(len(names))
+	for _, name := range names {
+		w.BulkString(name)
+	}
+}
+
+func commandGetKeys(l *loop, _ *conn, args [][]byte, w *resp.Writer) {
+	words := args[2:]
+	row := l.server.commands.find(words)
+	switch {
+	case row == nil:
+		w.Error("ERR Invalid command specified")
+		return
+	case row.keys.step == 0:
+		w.Error("ERR The command has no key arguments")
+		return
+	case !row.takes(len(words)):
+		w.Error("ERR Invalid number of arguments specified for command")
+		return
+	}
+	var keys [][]byte
+	for i := row.keys.first; i < row.keys.end(len(words)); i += row.keys.step {
+		keys = append(keys, words[i])
+	}
+	w.Array(len(keys))
+	for _, key := range keys {
+		w.Bulk(key)
+	}
+}
+
+// help answers the HELP subcommand of any command: a line for each subcommand and one for what it does.
+func help(l *loop, _ *conn, args [][]byte, w *resp.Writer) {
+	container := l.server.commands.named(args[0])
+	lines := []string{strings.ToUpper(container.name) + " <subcommand> [<arg> [value] [opt] ...]. Subcommands are:"}
+	for _, sub := range container.subcommands {
+		usage := strings.ToUpper(sub.name)
+		for _, arg := range sub.args {
+			if strings.HasPrefix(arg, "[") {
+				usage += " " + arg
+			} else {
+				usage += " <" + arg + ">"
+			}
+		}
+		lines = append(lines, usage, "    "+sub.summary)
+	}
+	w.Array(len(lines))
+	for _, line := range lines {
+		w.Simple(line)
+	}
+}

@@ -1,0 +1,168 @@
+package server
+
+import (
+	"github.com/cellserver/cellserver/resp"
+)
+
+// This file has the commands on the connection itself.
+
+func ping(_ *loop, _ *conn, args [][]byte, w *resp.Writer) {
+	switch len(args) {
+	case 1:
+		w.Simple("PONG")
+	case 2:
+		w.Bulk(args[1])
+	default:
+		w.Error(resp.WrongArity("ping"))
+	}
+}
+
+func echo(_ *loop, _ *conn, args [][]byte, w *resp.Writer) { w.Bulk(args[1]) }
+
+func quit(_ *loop, c *conn, _ [][]byte, w *resp.Writer) {
+	w.OK()
+	c.closing = true
+}
+
+func selectDB(_ *loop, c *conn, args [][]byte, w *resp.Writer) {
+	db, err := parseDB(args[1])
+	if err != nil {
+		w.Error(err.Error())
+		return
+	}
+	c.db = db
+	w.OK()
+}
+
+// defaultUser is the one user that there is; it has no password.
+const defaultUser = "default"
+
+const (
+	errNoPassword = replyError("ERR AUTH <password> called without any password configured for the default user. Are you sure your configuration is correct?")
+	errWrongPass  = replyError("WRONGPASS invalid username-password pair or user is disabled.")
+)
+
+// authenticate checks a user's name and password: the default user needs none, so that any password is right.
+func authenticate(user []byte) error {
+	if string(user) != defaultUser {
+		return errWrongPass
+	}
+	return nil
+}
+
+func auth(_ *loop, _ *conn, args [][]byte, w *resp.Writer) {
+	var err error
+	switch len(args) {
+	case 2:
+		err = errNoPassword
+	case 3:
+		err = authenticate(args[1])
+	default:
+		err = errSyntax
+	}
+	if err != nil {
+		w.Error(err.Error())
+		return
+	}
+	w.OK()
+}
+
+// hello answers HELLO [protover [AUTH user password] [SETNAME name]]. An error in any part changes nothing.
+func hello(l *loop, c *conn, args [][]byte, w *resp.Writer) {
+	version, name := int64(c.version), c.name
+	if len(args) > 1 {
+		wanted, ok := resp.ParseRedisInt(args[1])
+		if !ok {
+			w.Error("ERR Protocol version is not an integer or out of range")
+			return
+		}
+		if wanted != 2 && wanted != 3 {
+			w.Error("NOPROTO unsupported protocol version")
+			return
+		}
+		version = wanted
+	}
+	for i := 2; i < len(args); {
+		switch {
+		case is(args[i], "AUTH") && i+2 < len(args):
+			if err := authenticate(args[i+1]); err != nil {
+				w.Error(err.Error())
+				return
+			}
+			i += 3
+		case is(args[i], "SETNAME") && i+1 < len(args):
+			if !isPlain(args[i+1]) {
+				w.Error(errClientName)
+				return
+			}
+			name = string(args[i+1])
+			i += 2
+		default:
+			w.Error("ERR Syntax error in HELLO option '" + string(args[i]) + "'")
+			return
+		}
+	}
+	c.version, c.name = int(version), name
+	w.Version = c.version
+	w.Map(7)
+	w.BulkString("server")
+	w.BulkString("redis")
+	w.BulkString("version")
+	w.BulkString(redisVersion)
+	w.BulkString("proto")
+	w.Int(version)
+	w.BulkString("id")
+	w.Int(c.id)
+	w.BulkString("mode")
+	w.BulkString("standalone")
+	w.BulkString("role")
+	w.BulkString("master")
+	w.BulkString("modules")
+	writeModules(w)
+}
+
+// The module that the server stands in for. Callers look for it in MODULE LIST, HELLO and INFO.
+const (
+	moduleName    = "redis-cell"
+	moduleVersion = 1
+)
+
+func writeModules(w *resp.Writer) {
+	w.Array(1)
+	w.Map(4)
+	w.BulkString("name")
+	w.BulkString(moduleName)
+	w.BulkString("ver")
+	w.Int(moduleVersion)
+	w.BulkString("path")
+	w.BulkString("")
+	w.BulkString("args")
+	w.Array(0)
+}
+
+func moduleList(_ *loop, _ *conn, _ [][]byte, w *resp.Writer) { writeModules(w) }
+
+// reset makes the connection as it was when it was new.
+func reset(_ *loop, c *conn, _ [][]byte, w *resp.Writer) {
+	c.version, c.db, c.reply = 2, 0, replyOn
+	c.name = ""
+	c.noEvict, c.noTouch = false, false
+	c.tracking = tracking{}
+	w.Version = c.version
+	w.Simple("RESET")
+}
+
+// isPlain says whether a name can stand in CLIENT LIST: printable, without spaces.
+func isPlain(name []byte) bool {
+	for _, b := range name {
+		if b < '!' || b > '~' {
+			return false
+		}
+	}
+	return true
+}
+
+// parseOnOff reads the ON or OFF of a CLIENT subcommand.
+func parseOnOff(word []byte) (on, ok bool) {
+	return is(word, "ON"), is(word, "ON") || is(word, "OFF")
+}

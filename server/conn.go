@@ -1,0 +1,144 @@
+package server
+
+import (
+	"errors"
+	"time"
+
+	"github.com/cellserver/cellserver/resp"
+)
+
+// A transport moves a connection's bytes. Its methods never block.
+type transport interface {
+	// read returns errWouldBlock where nothing has arrived, and io.EOF where nothing will.
+	read(p []byte) (int, error)
+	// write takes as much as it can: n < len(p) comes with errWouldBlock or the connection's failure.
+	write(p []byte) (n int, err error)
+	// awaitWritable asks for a writable event, and for no readable ones, until it is called with false.
+	awaitWritable(await bool)
+	// refuse sends a last word, if the peer takes it at once, and closes. It serves a connection that no loop has yet.
+	refuse(reply string)
+	close()
+	// describe returns the peer's address, the own address and the descriptor (-1 where there is none), for CLIENT LIST.
+	describe() (peer, local string, fd int)
+	// isUnix says whether it is a Unix socket.
+	isUnix() bool
+}
+
+var errWouldBlock = errors.New("server: operation would block")
+
+// How CLIENT REPLY sets a connection.
+const (
+	replyOn = iota
+	replyOff
+	replySkipNext // the command after this one gets no reply
+	replySkipThis
+)
+
+// A conn is one client's connection. All of it belongs to the connection's loop; a loop that executes one of its calls
+// reads version.
+type conn struct {
+	transport
+	loop *loop
+	id   int64
+
+	parser resp.Parser
+	held   *heldCommand
+	in     []byte // input that could not be used up when it arrived; begins at a command's first byte
+	out    []byte // replies not written yet: out[sent:]
+	sent   int
+
+	batch    *batch // holds an entry of this connection
+	readable bool   // became readable while its batch was in flight
+	stalled  bool   // output waits for the peer to read; nothing is read meanwhile
+	closing  bool   // to be closed once the output is written
+	closed   bool
+
+	version   int // of RESP
+	db        int
+	reply     int
+	name      string
+	libName   string
+	libVer    string
+	noEvict   bool
+	noTouch   bool
+	tracking  tracking
+	last      *command
+	created   time.Duration // since the server's start
+	lastUseNs int64         // the store's clock
+}
+
+// beginCommand and endCommand stand around every command and keep count of CLIENT REPLY SKIP. endCommand says whether the
+// command gets no reply; CLIENT REPLY ON, in between, gets one.
+func (c *conn) beginCommand() {
+	if c.reply == replySkipNext {
+		c.reply = replySkipThis
+	}
+}
+
+func (c *conn) endCommand() (mute bool) {
+	mute = c.reply == replyOff || c.reply == replySkipThis
+	if c.reply == replySkipThis {
+		c.reply = replyOn
+	}
+	return mute
+}
+
+// keptInputBytes is the largest input buffer that a connection keeps while it is empty.
+const keptInputBytes = 1 << 10
+
+// keep stores input that has to wait. Bytes that lie in c.in already stay where they are.
+func (c *conn) keep(rest []byte) {
+	switch {
+	case len(rest) == 0 && cap(c.in) > keptInputBytes:
+		c.in = nil
+	case len(rest) == 0:
+		c.in = c.in[:0]
+	case len(c.in) > 0 && &rest[len(rest)-1] == &c.in[len(c.in)-1]:
+		c.in = rest
+	default:
+		c.in = append(c.in[:0], rest...)
+	}
+}
+
+// flush writes what it can of the output and closes the connection where that is due.
+func (c *conn) flush() {
+	if c.closed {
+		return
+	}
+	if c.sent < len(c.out) && !c.send() {
+		return
+	}
+	c.loop.recycle(c.out)
+	c.out, c.sent = nil, 0
+	if c.closing {
+		c.loop.close(c)
+		return
+	}
+	if c.stalled {
+		c.stalled = false
+		c.awaitWritable(false)
+		c.loop.ready = append(c.loop.ready, c) // what arrived meanwhile was left aside
+	}
+}
+
+// send writes output and returns whether all of it is gone. A peer that does not read makes the connection stall, and
+// costs it the connection once the output passes its limit.
+func (c *conn) send() bool {
+	n, err := c.write(c.out[c.sent:])
+	c.sent += n
+	c.loop.stats.writes++
+	c.loop.stats.outputBytes += uint64(n)
+	switch {
+	case err == nil:
+		return true
+	case err != errWouldBlock:
+		c.loop.close(c)
+	case len(c.out)-c.sent > c.loop.server.config.MaxOutputBytes:
+		c.loop.stats.outputLimitCloses++
+		c.loop.close(c)
+	case !c.stalled:
+		c.stalled = true
+		c.awaitWritable(true)
+	}
+	return false
+}

@@ -1,0 +1,47 @@
+// Package server serves the keyspace to clients of Redis: event loops, connections, the command table, the clock, the
+// configuration and INFO. Everything that has an order in time is decided here; what is decided lies in the packages
+// below, which have no I/O and no clock.
+//
+// # Loops and shards
+//
+// The keyspace is cut into shards by the top bits of a key's hash. Each shard has one [loop], which runs on one thread,
+// owns the shard's engine and a part of the connections, and works in passes:
+//
+//	messages -> read every ready connection once -> parse all commands -> execute -> write replies -> sweep -> wait
+//
+// A pass handles a batch of up to 512 calls at a time. Parsing them all before the first is executed lets the memory
+// accesses of their keys overlap; writing after the last makes one system call of all replies to a connection.
+//
+// # One writer
+//
+// A shard is used by one goroutine at any instant, which its state word (type ownership) says: running, waiting or lent.
+// A call on another loop's shard is carried out in place while that loop waits in its poller: one compare-and-swap
+// borrows the shard, another store gives it back, and nobody is woken. Where that loop runs, the calls of the batch for
+// it travel as one parcel through its inbox and come back the same way. While a batch has parcels out its connections
+// are left alone, so a connection's commands are executed and answered in their order.
+//
+// A command over several shards (DEL of many keys, RENAME, KEYS, DBSIZE) takes the shards that it needs and runs as one
+// step: see exclusively. That is how Redis's atomicity of such commands is kept. Sending parts of a command to each shard
+// and adding the answers up would be cheaper, and would let others see half of it.
+//
+// # Order of effects
+//
+// loop.finish is the end of a batch: all its calls have been applied, and only then are replies written. A log is to be
+// written at that place.
+//
+// # Time
+//
+// A loop reads the clock once per pass. The clock is the wall time at the start plus the monotonic time since, so a step
+// of the wall clock changes no decision.
+//
+// # Front ends
+//
+// On Linux a loop polls its connections' sockets with epoll and raw system calls. The portable front end reads and
+// writes each connection with goroutines that hand bytes to the same loops. The rest of the package can't tell them
+// apart: it sees a transport and a poller.
+//
+// # Limits
+//
+// A peer that does not read stops being read. Input and output held for a connection have limits, past which it is
+// closed. A protocol error is answered in Redis's words and ends the connection.
+package server

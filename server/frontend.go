@@ -1,0 +1,42 @@
+package server
+
+import "time"
+
+// A front end brings connections and their bytes to the loops. All front ends feed the same loops with the same batches:
+// they differ in how a loop learns that a connection is ready, and in the transport.
+type frontEnd struct {
+	newPoller func() (poller, error)
+	accept    func(s *Server) error // starts accepting
+}
+
+// frontEnds are those that this system has, by the names of Config.IO. The best one for the system adds itself.
+var frontEnds = map[string]frontEnd{
+	ioGoroutines: {newPoller: newSignalPoller, accept: acceptWithGoroutines},
+}
+
+// A poller is where a loop waits.
+type poller interface {
+	// wait blocks until a connection is ready, wake is called or the timeout has passed, and appends the ready ones.
+	// A loop that has been idle for long says so: it need not come back within microseconds.
+	wait(ready []*conn, timeout time.Duration, idle bool) []*conn
+	// wake ends a wait, the next one if there is none now. Any goroutine may call it.
+	wake()
+	add(c *conn) error
+	remove(c *conn)
+	stopAccepting()
+	close()
+}
+
+// idleAfter is how long a loop must have had nothing to do to count as idle.
+const idleAfter = 20 * time.Millisecond
+
+// How an accepted TCP connection is set up: no delay for small replies, and Redis's keep-alive (tcp-keepalive 300).
+const (
+	keepAliveIdleSeconds     = 300
+	keepAliveIntervalSeconds = 100
+	keepAliveProbes          = 3
+)
+
+// acceptPause is how long accepting rests after an error such as too many open files, which trying again at once would
+// only repeat.
+const acceptPause = 100 * time.Millisecond

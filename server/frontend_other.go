@@ -1,0 +1,5 @@
+//go:build !linux
+
+package server
+
+const defaultIO = ioGoroutines

@@ -1,0 +1,85 @@
+package server
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"strconv"
+	"strings"
+)
+
+// listen opens all addresses of the configuration.
+func (s *Server) listen() error {
+	for _, address := range s.config.Bind {
+		if s.config.Port == 0 {
+			break
+		}
+		host, optional := strings.CutPrefix(address, "-")
+		network := "tcp"
+		switch host {
+		case "*":
+			network, host = "tcp4", ""
+		case "::*":
+			network, host = "tcp6", ""
+		}
+		listener, err := net.Listen(network, net.JoinHostPort(host, strconv.Itoa(s.config.Port)))
+		switch {
+		case err == nil:
+			s.listeners = append(s.listeners, listener)
+		case !optional || !isUnavailable(err):
+			s.closeListeners()
+			return fmt.Errorf("cannot listen on %s port %d: %w", host, s.config.Port, cause(err))
+		}
+	}
+	if path := s.config.UnixSocket; path != "" {
+		listener, err := listenUnix(path)
+		if err != nil {
+			s.closeListeners()
+			return fmt.Errorf("cannot listen on unixsocket %s: %w", path, cause(err))
+		}
+		s.listeners = append(s.listeners, listener)
+	}
+	if len(s.listeners) == 0 {
+		return errors.New("none of the bind addresses is available")
+	}
+	return nil
+}
+
+// listenUnix listens on a path. A socket that a dead server left there is removed; a living server's is not.
+func listenUnix(path string) (net.Listener, error) {
+	listener, err := net.Listen("unix", path)
+	if err == nil {
+		listener.(*net.UnixListener).SetUnlinkOnClose(false) // closeListeners does it: the descriptor outlives the Listener
+		return listener, nil
+	}
+	if alive, dialErr := net.Dial("unix", path); dialErr == nil {
+		alive.Close()
+		return nil, err
+	}
+	if info, statErr := os.Lstat(path); statErr != nil || info.Mode()&os.ModeSocket == 0 {
+		return nil, err
+	}
+	if removeErr := os.Remove(path); removeErr != nil {
+		return nil, err
+	}
+	return listenUnix(path)
+}
+
+func (s *Server) closeListeners() {
+	for _, listener := range s.listeners {
+		listener.Close()
+	}
+	if s.config.UnixSocket != "" {
+		os.Remove(s.config.UnixSocket)
+	}
+}
+
+// cause strips the layers that repeat the address from a network error.
+func cause(err error) error {
+	var syscallError *os.SyscallError
+	if errors.As(err, &syscallError) {
+		return syscallError.Err
+	}
+	return err
+}

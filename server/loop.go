@@ -1,0 +1,290 @@
+package server
+
+import (
+	"sync/atomic"
+	"time"
+
+	"github.com/cellserver/cellserver/engine"
+	"github.com/cellserver/cellserver/resp"
+)
+
+// A loop owns one shard of the keyspace and the connections assigned to it, and does all the work on them in passes:
+//
+//	deliver messages -> read every ready connection once -> parse -> execute -> write replies -> sweep -> wait
+type loop struct {
+	server *Server
+	index  int
+	engine *engine.Engine
+	owner  ownership
+	inbox  inbox
+	woken  atomic.Bool
+	poller poller
+
+	now         int64 // the store's clock at the start of the pass, Unix ns
+	ready       []*conn
+	resumed     []*conn // hold input that needs no reading
+	conns       map[int64]*conn
+	connections atomic.Int64 // assigned to the loop, those on their way to it included
+	batches     []*batch     // free ones
+	buffers     [][]byte     // free output buffers
+	words       [][]byte     // of the command being parsed
+	lastName    []byte       // the command word looked up last, which is nearly always the next one too
+	lastCommand *command
+	writer      resp.Writer // of the reply being written
+	quietNs     int64       // time of the last pass that had work
+	sweepNs     int64       // time of the last sweep
+	stopping    bool
+	stats       loopStats
+	touched     uint64 // keeps the compiler from dropping the touching of keys
+}
+
+// loopStats counts what a loop's connections did.
+type loopStats struct {
+	commands          uint64
+	errorReplies      uint64
+	inputBytes        uint64
+	outputBytes       uint64
+	reads             uint64
+	writes            uint64
+	queryLimitCloses  uint64
+	outputLimitCloses uint64
+}
+
+const (
+	// outputBytes is the size of a fresh output buffer, which serves nearly all passes of nearly all connections.
+	outputBytes = 16 << 10
+	// sweepEvery is how often a busy loop sweeps: often enough to keep up, not so often that its cost shows.
+	sweepEvery = time.Millisecond
+	// tick is the longest a loop waits: sweeping goes on when nobody calls. Redis's clock ticks as often.
+	tick = 100 * time.Millisecond
+)
+
+func (l *loop) run() {
+	for !l.stopping || l.server.clients() > 0 {
+		l.now = l.server.clock.now()
+		l.owner.stepAside()
+		l.drain()
+		l.pass()
+		more := l.sweep()
+		l.wait(more)
+	}
+	l.owner.release() // for the loops that are still at work
+}
+
+// pass serves what was ready. A connection is read once in a pass; one with commands left over is resumed until they
+// are done.
+func (l *loop) pass() {
+	for len(l.ready) > 0 || len(l.resumed) > 0 {
+		l.owner.stepAside()
+		l.drain()
+		l.quietNs = l.now
+		b := l.takeBatch()
+		for len(l.resumed) > 0 && !b.full() {
+			c := l.resumed[len(l.resumed)-1]
+			l.resumed = l.resumed[:len(l.resumed)-1]
+			l.serve(b, c, false)
+		}
+		for len(l.ready) > 0 && !b.full() {
+			c := l.ready[len(l.ready)-1]
+			l.ready = l.ready[:len(l.ready)-1]
+			if c.stalled {
+				c.flush()
+			} else {
+				l.serve(b, c, true)
+			}
+		}
+		l.execute(b)
+	}
+}
+
+// serve gives a connection its place in the batch: reads it if it may, and parses what is there.
+func (l *loop) serve(b *batch, c *conn, mayRead bool) {
+	if c.closed || c.closing || c.stalled {
+		return
+	}
+	if c.batch != nil {
+		c.readable = true
+		return
+	}
+	data, alive := c.in, true
+	if mayRead {
+		data, alive = l.read(b, c)
+	}
+	if !alive {
+		l.close(c)
+		return
+	}
+	c.batch = b
+	if c.out == nil {
+		c.out = l.buffer()
+	}
+	at := len(b.entries)
+	b.entries = append(b.entries, entry{conn: c, first: len(b.calls)})
+	rest, resume := l.parse(b, c, data)
+	e := &b.entries[at]
+	e.end, e.rest, e.resume = len(b.calls), rest, resume
+}
+
+// read reads once from a connection and returns the input to parse: what was kept, and what came. It returns false
+// where the connection is at its end.
+func (l *loop) read(b *batch, c *conn) (data []byte, alive bool) {
+	var room []byte
+	kept := len(c.in)
+	if inBatch := kept <= leastReadBytes/2; inBatch {
+		room = b.input[b.used:]
+		room = room[:min(len(room), readBytes)]
+		copy(room, c.in)
+	} else {
+		if cap(c.in)-kept < leastReadBytes {
+			c.in = append(make([]byte, 0, 2*kept+leastReadBytes), c.in...)
+		}
+		room = c.in[:min(cap(c.in), kept+readBytes)]
+	}
+	n, err := c.read(room[kept:])
+	l.stats.reads++
+	l.stats.inputBytes += uint64(n)
+	if err != nil && err != errWouldBlock {
+		return nil, false
+	}
+	if kept+n > l.server.config.MaxQueryBytes {
+		l.stats.queryLimitCloses++
+		return nil, false
+	}
+	c.lastUseNs = l.now
+	data = room[:kept+n]
+	if kept <= leastReadBytes/2 {
+		b.used += len(data)
+		c.in = c.in[:0]
+	} else {
+		c.in = data
+	}
+	return data, true
+}
+
+// finish answers a batch whose calls are all executed: this is the end of the pass for its connections. Whatever must
+// be durable before a reply may leave is made so before the first flush.
+func (l *loop) finish(b *batch) {
+	if b.staged {
+		for i := range b.calls {
+			if c := &b.calls[i]; !c.mute {
+				c.conn.out = append(c.conn.out, c.reply...)
+			}
+		}
+	}
+	for i := range b.entries {
+		e := &b.entries[i]
+		c := e.conn
+		c.batch = nil
+		c.keep(e.rest)
+		c.flush()
+		switch {
+		case c.readable:
+			c.readable = false
+			l.ready = append(l.ready, c)
+		case e.resume:
+			l.resumed = append(l.resumed, c)
+		}
+	}
+	b.reset()
+	l.batches = append(l.batches, b)
+}
+
+// sweep reclaims dead entries and returns whether an idle loop should go on with it at once.
+func (l *loop) sweep() (more bool) {
+	if l.now-l.sweepNs < int64(sweepEvery) && !l.idle() {
+		return false
+	}
+	l.sweepNs = l.now
+	l.engine.Advance(l.now)
+	return l.engine.Sweep(l.idle())
+}
+
+// idle says that nothing was asked of the loop's connections lately.
+func (l *loop) idle() bool { return l.now-l.quietNs > int64(idleAfter) }
+
+// wait blocks until something is ready, a message has come or it is time to sweep. Other loops may use the shard
+// meanwhile.
+func (l *loop) wait(more bool) {
+	timeout := tick
+	if more || len(l.resumed) > 0 {
+		timeout = 0
+	}
+	l.owner.release()
+	if l.inbox.empty() {
+		l.ready = l.poller.wait(l.ready[:0], timeout, l.idle())
+	}
+	l.owner.acquire()
+	l.woken.Store(false)
+}
+
+// register takes a new connection on.
+func (l *loop) register(c *conn) {
+	err := ErrServerClosed
+	if !l.stopping {
+		err = l.poller.add(c)
+	}
+	if err != nil {
+		c.transport.close()
+		l.connections.Add(-1)
+		return
+	}
+	l.conns[c.id] = c
+}
+
+// close ends a connection at once; output not written is lost.
+func (l *loop) close(c *conn) {
+	if c.closed {
+		return
+	}
+	c.closed = true
+	delete(l.conns, c.id)
+	l.poller.remove(c)
+	c.transport.close()
+	l.connections.Add(-1)
+}
+
+// stop ends the loop once its connections are gone: at once for those with nothing to say.
+func (l *loop) stop() {
+	l.stopping = true
+	l.poller.stopAccepting()
+	for _, c := range l.conns {
+		c.closing = true
+		if c.batch == nil {
+			c.flush()
+		}
+	}
+}
+
+// cut ends the loop without waiting for anyone.
+func (l *loop) cut() {
+	l.stopping = true
+	for _, c := range l.conns {
+		l.close(c)
+	}
+}
+
+func (l *loop) takeBatch() *batch {
+	if n := len(l.batches); n > 0 {
+		b := l.batches[n-1]
+		l.batches = l.batches[:n-1]
+		return b
+	}
+	return newBatch(len(l.server.loops))
+}
+
+// buffer returns an empty output buffer.
+func (l *loop) buffer() []byte {
+	if n := len(l.buffers); n > 0 {
+		buffer := l.buffers[n-1]
+		l.buffers = l.buffers[:n-1]
+		return buffer
+	}
+	return make([]byte, 0, outputBytes)
+}
+
+// recycle takes an output buffer back, unless a long reply has made it a large one.
+func (l *loop) recycle(buffer []byte) {
+	if cap(buffer) == outputBytes {
+		l.buffers = append(l.buffers, buffer[:0])
+	}
+}

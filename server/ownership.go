@@ -1,0 +1,98 @@
+package server
+
+import (
+	"runtime"
+	"sync/atomic"
+	"time"
+)
+
+// The states of a shard. Its loop moves it between running and waiting; another loop moves it from waiting to lent and
+// back. Since every move but the giving back is a compare-and-swap, a shard has one user at any instant.
+const (
+	running uint32 = iota // its loop uses it
+	waiting               // nobody does: its loop is blocked in the poller, or has stepped aside
+	lent                  // another loop does, for one parcel of calls or for one exclusive step
+)
+
+// ownership says who may use a shard now.
+type ownership struct {
+	state  atomic.Uint32
+	wanted atomic.Bool // a taker wants the shard: its loop steps aside at the end of the pass
+}
+
+// release lets others use the shard until acquire.
+func (o *ownership) release() { o.state.Store(waiting) }
+
+// acquire takes the shard back for its loop. Whoever has it holds it for microseconds.
+func (o *ownership) acquire() {
+	for spins := 0; !o.state.CompareAndSwap(waiting, running); spins++ {
+		pause(spins)
+	}
+}
+
+// borrow takes the shard of a waiting loop, or returns false.
+func (o *ownership) borrow() bool { return o.state.CompareAndSwap(waiting, lent) }
+
+// giveBack ends a borrow.
+func (o *ownership) giveBack() { o.state.Store(waiting) }
+
+// stepAside lets a taker have the shard, if one wants it, and returns when the taker is done.
+func (o *ownership) stepAside() {
+	if !o.wanted.Load() {
+		return
+	}
+	o.release()
+	for spins := 0; o.wanted.Load(); spins++ {
+		pause(spins)
+	}
+	o.acquire()
+}
+
+// How a spinning loop waits: it looks again at once for about the time of a borrowed call, then lets other goroutines
+// run, then leaves the processor to whichever thread it is waiting for.
+const (
+	spinsHot   = 200
+	spinsYield = 20
+	spinSleep  = 20 * time.Microsecond
+)
+
+func pause(spins int) {
+	switch {
+	case spins < spinsHot:
+	case spins < spinsHot+spinsYield:
+		runtime.Gosched()
+	default:
+		time.Sleep(spinSleep)
+	}
+}
+
+// exclusively runs step while nobody else uses any of the shards, so that it is one atomic step over all of them. It
+// must be called by the loop itself, between calls.
+//
+// There is one taker at a time, and a loop that wants to become it lets go of its own shard first: so takers cannot
+// wait for each other in a circle. A loop that runs gives way at the end of its pass.
+func (l *loop) exclusively(shards []int, step func()) {
+	if len(l.server.loops) == 1 {
+		step()
+		return
+	}
+	l.owner.release()
+	for spins := 0; !l.server.taken.CompareAndSwap(false, true); spins++ {
+		pause(spins)
+	}
+	for _, shard := range shards {
+		owner := &l.server.loops[shard].owner
+		owner.wanted.Store(true)
+		for spins := 0; !owner.borrow(); spins++ {
+			pause(spins)
+		}
+	}
+	step()
+	for _, shard := range shards {
+		owner := &l.server.loops[shard].owner
+		owner.giveBack()
+		owner.wanted.Store(false)
+	}
+	l.server.taken.Store(false)
+	l.owner.acquire()
+}

@@ -1,0 +1,242 @@
+package server
+
+import (
+	"bytes"
+
+	"github.com/cellserver/cellserver/engine"
+	"github.com/cellserver/cellserver/gcra"
+	"github.com/cellserver/cellserver/keyspace"
+	"github.com/cellserver/cellserver/resp"
+)
+
+const (
+	errThrottleUsage = replyError("Cell error: Store error: Usage: cl.throttle <key> <max_burst> <count per period> <period> [<quantity>]")
+	errKeyTooLong    = replyError("ERR key is longer than 65535 bytes")
+)
+
+// parse turns a connection's input into calls of the batch until the input or the batch is used up, and returns what is
+// left of it. resume says that there is more to do once the batch is answered.
+//
+// A command that is no call on one shard is carried out here and now, in its turn: where calls of the connection are
+// before it in the batch, it is held until they are answered.
+func (l *loop) parse(b *batch, c *conn, data []byte) (rest []byte, resume bool) {
+	first := len(b.calls)
+	for !c.closing {
+		if len(b.calls) == cap(b.calls) || len(c.out) > pauseOutputBytes {
+			return data, len(data) > 0 || c.held != nil
+		}
+		words, n, err := l.next(c, data)
+		data = data[n:]
+		if err == resp.ErrIncomplete {
+			return data, false
+		}
+		behindCalls := len(b.calls) > first
+		switch {
+		case err != nil && !behindCalls:
+			l.protocolError(c, err)
+		case err != nil || !l.admit(b, c, words, behindCalls):
+			c.hold(words, err)
+			return data, true
+		}
+	}
+	return nil, false
+}
+
+// pauseOutputBytes is how much output a connection may gather before it is written, and the next command is carried out
+// only then: the replies of a pipeline of KEYS never are in memory together.
+const pauseOutputBytes = 64 << 10
+
+// keptWords is the size of the largest command whose memory for its words is kept for the next command.
+const keptWords = 1 << 10
+
+// next returns the connection's next command: the one that was held, or the first of data, of which it takes n bytes.
+func (l *loop) next(c *conn, data []byte) (words [][]byte, n int, err error) {
+	if held := c.held; held != nil {
+		c.held = nil
+		return held.words, 0, held.err
+	}
+	if cap(l.words) > keptWords {
+		l.words = nil
+	}
+	l.words, n, err = c.parser.Next(data, l.words[:0])
+	return l.words, n, err
+}
+
+// heldCommand is a command, or an error of the protocol, that waits for the connection's calls before it.
+type heldCommand struct {
+	words [][]byte
+	err   error
+}
+
+// hold keeps a command. Its words move, since the input that they lie in may be overwritten meanwhile.
+func (c *conn) hold(words [][]byte, err error) {
+	c.held = &heldCommand{words: make([][]byte, len(words)), err: err}
+	for i, word := range words {
+		c.held.words[i] = bytes.Clone(word)
+	}
+}
+
+// protocolError answers input that is no command and closes the connection.
+func (l *loop) protocolError(c *conn, err error) {
+	c.closing = true
+	if err != resp.ErrCrossProtocol {
+		l.stats.errorReplies++
+		w := resp.Writer{Buf: c.out, Version: c.version}
+		w.Error(err.Error())
+		c.out = w.Buf
+	}
+}
+
+// admit takes one command in: as a call of the batch, or by carrying it out. It returns false, and has done nothing,
+// where the command must wait for the connection's calls in the batch.
+func (l *loop) admit(b *batch, c *conn, words [][]byte, behindCalls bool) bool {
+	cmd, err := l.lookup(words)
+	if cmd != nil {
+		c.last = cmd
+	}
+	switch {
+	case err != nil:
+		l.addFailure(b, c, cmd, err)
+	case cmd.decide != nil:
+		l.addDecision(b, c, cmd, words)
+	case cmd.keyed != nil:
+		shard, sameShard := l.shardOf(cmd, words)
+		if sameShard {
+			l.addKeyed(b, c, cmd, words, shard)
+			break
+		}
+		if behindCalls {
+			return false
+		}
+		l.runOverShards(c, cmd, words)
+	default:
+		if behindCalls {
+			return false
+		}
+		l.runLocal(c, cmd, words)
+	}
+	l.stats.commands++
+	return true
+}
+
+// lookup finds the command, checks the number of its words and the length of its keys.
+func (l *loop) lookup(words [][]byte) (*command, error) {
+	cmd := l.lastCommand
+	if cmd == nil || !bytes.Equal(words[0], l.lastName) || cmd.subcommands != nil || cmd.container != "" {
+		cmd = l.server.commands.find(words)
+		if cmd == nil {
+			return nil, replyError(resp.UnknownCommand(words))
+		}
+		l.lastCommand, l.lastName = cmd, append(l.lastName[:0], words[0]...)
+	}
+	switch {
+	case !cmd.takes(len(words)) && cmd.decide != nil:
+		return cmd, errThrottleUsage
+	case !cmd.takes(len(words)):
+		return cmd, replyError(resp.WrongArity(cmd.fullName()))
+	case cmd.subcommands != nil && len(words) > 1:
+		return cmd, replyError(resp.UnknownSubcommand(cmd.name, words[1]))
+	case cmd.keys.step == 0:
+		return cmd, nil
+	}
+	for i := cmd.keys.first; i < cmd.keys.end(len(words)); i += cmd.keys.step {
+		if len(words[i]) > keyspace.MaxKeyBytes {
+			return cmd, errKeyTooLong
+		}
+	}
+	return cmd, nil
+}
+
+// add puts a call into the batch. The fields that all kinds of calls have are set.
+func (l *loop) add(b *batch, c *conn, cmd *command, shard int) *call {
+	call := b.add()
+	c.beginCommand()
+	call.conn, call.command, call.shard, call.mute = c, cmd, shard, c.endCommand()
+	return call
+}
+
+// addFailure answers a command that cannot be carried out, in its turn.
+func (l *loop) addFailure(b *batch, c *conn, cmd *command, err error) {
+	l.add(b, c, cmd, l.index).err = err
+}
+
+// addDecision takes in CL.THROTTLE key max_burst count period [quantity], or CL.PROBE.
+func (l *loop) addDecision(b *batch, c *conn, cmd *command, words [][]byte) {
+	hash := l.server.hasher.Sum(words[1])
+	call := l.add(b, c, cmd, l.server.shardOfHash(hash))
+	call.key = engine.Key{DB: c.db, Hash: hash, Bytes: words[1]}
+	call.limit, call.quantity, call.err = throttleArguments(words)
+}
+
+// throttleArguments parses the integers of CL.THROTTLE, with redis-cell's words for what is none.
+func throttleArguments(words [][]byte) (limit gcra.Limit, quantity int64, err error) {
+	if len(words) > 6 {
+		return limit, 0, errThrottleUsage
+	}
+	integers := [4]int64{3: 1}
+	for i, word := range words[2:] {
+		n, ok := resp.ParseInt(word)
+		if !ok {
+			return limit, 0, replyError("Cell error: Store error: Couldn't parse as integer: " + string(word))
+		}
+		integers[i] = n
+	}
+	return gcra.Limit{MaxBurst: integers[0], Count: integers[1], Period: integers[2]}, integers[3], nil
+}
+
+func (l *loop) addKeyed(b *batch, c *conn, cmd *command, words [][]byte, shard int) {
+	call := l.add(b, c, cmd, shard)
+	call.args = b.keep(words)
+	call.key = l.server.key(c.db, words[cmd.keys.first])
+}
+
+// runOverShards carries out a command whose keys are of several shards, as one step over all of them.
+func (l *loop) runOverShards(c *conn, cmd *command, words [][]byte) {
+	whole := &call{conn: c, command: cmd, args: words, key: l.server.key(c.db, words[cmd.keys.first])}
+	c.beginCommand()
+	l.exclusively(l.shardsOf(cmd, words), func() {
+		out := l.apply(whole, nil, c.out)
+		if !c.endCommand() {
+			c.out = out
+		}
+	})
+}
+
+// runLocal carries out a command of the connection's own, or one on the whole keyspace.
+func (l *loop) runLocal(c *conn, cmd *command, words [][]byte) {
+	c.beginCommand()
+	w, start := &l.writer, len(c.out)
+	*w = resp.Writer{Buf: c.out, Version: c.version}
+	cmd.local(l, c, words, w)
+	if len(w.Buf) > start && w.Buf[start] == '-' {
+		l.stats.errorReplies++
+	}
+	if c.endCommand() {
+		w.Buf = w.Buf[:start]
+	}
+	c.out = w.Buf
+}
+
+// shardOf returns the shard of a command's keys, and whether all of them are of that one.
+func (l *loop) shardOf(cmd *command, words [][]byte) (shard int, same bool) {
+	shard = l.server.shardOfKey(words[cmd.keys.first])
+	for i := cmd.keys.first + cmd.keys.step; i < cmd.keys.end(len(words)); i += cmd.keys.step {
+		if l.server.shardOfKey(words[i]) != shard {
+			return shard, false
+		}
+	}
+	return shard, true
+}
+
+// shardsOf returns the shards of a command's keys, each once.
+func (l *loop) shardsOf(cmd *command, words [][]byte) []int {
+	var shards []int
+	seen := make([]bool, len(l.server.loops))
+	for i := cmd.keys.first; i < cmd.keys.end(len(words)); i += cmd.keys.step {
+		if shard := l.server.shardOfKey(words[i]); !seen[shard] {
+			seen[shard] = true
+			shards = append(shards, shard)
+		}
+	}
+	return shards
+}

@@ -1,0 +1,202 @@
+package server
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/cellserver/cellserver/engine"
+	"github.com/cellserver/cellserver/keyspace"
+	"github.com/cellserver/cellserver/resp"
+)
+
+// ErrServerClosed is what Serve returns after Shutdown.
+var ErrServerClosed = errors.New("server: closed")
+
+// A Server is a set of event loops over one keyspace. New makes one that listens; Serve runs it.
+type Server struct {
+	config    Config
+	clock     clock
+	hasher    keyspace.Hasher
+	commands  *commandTable
+	loops     []*loop
+	allShards []int // the numbers of all of them
+	listeners []net.Listener
+	runID     string // 40 hex digits, as INFO tells it
+
+	taken    atomic.Bool // one loop holds shards of others: see exclusively
+	nextID   atomic.Int64
+	accepted atomic.Int64
+	rejected atomic.Int64
+	closing  atomic.Bool
+	ended    chan struct{} // closed when Serve returns
+}
+
+// New opens the listeners and makes the loops. The configuration must be valid.
+func New(config Config) (*Server, error) {
+	s := &Server{
+		config:   config,
+		clock:    newClock(),
+		hasher:   keyspace.NewHasher(),
+		commands: newCommandTable(commandRows(&config)),
+		runID:    newRunID(),
+		ended:    make(chan struct{}),
+	}
+	if err := s.fitMaxClients(); err != nil {
+		return nil, err
+	}
+	if err := s.listen(); err != nil {
+		return nil, err
+	}
+	// Each loop keeps a processor of the scheduler's for itself while it is busy; the rest must not have to wait.
+	if procs := config.Shards + 1; runtime.GOMAXPROCS(0) < procs {
+		runtime.GOMAXPROCS(procs)
+	}
+	for i := range config.Shards {
+		l, err := s.newLoop(i)
+		if err != nil {
+			s.closeListeners()
+			return nil, err
+		}
+		s.loops = append(s.loops, l)
+		s.allShards = append(s.allShards, i)
+	}
+	return s, nil
+}
+
+func (s *Server) newLoop(index int) (*loop, error) {
+	p, err := frontEnds[s.config.IO].newPoller()
+	if err != nil {
+		return nil, fmt.Errorf("cannot start event loop %d: %w", index, err)
+	}
+	return &loop{
+		server: s,
+		index:  index,
+		engine: engine.New(s.hasher),
+		poller: p,
+		conns:  make(map[int64]*conn),
+	}, nil
+}
+
+func newRunID() string {
+	var id [20]byte
+	_, _ = rand.Read(id[:]) // never fails: crypto/rand ends the program rather
+	return hex.EncodeToString(id[:])
+}
+
+// Banner returns one line that says where the server listens.
+func (s *Server) Banner() string {
+	var where []string
+	for _, listener := range s.listeners {
+		where = append(where, listener.Addr().String())
+	}
+	return fmt.Sprintf("cellserver %s serves %s (shards: %d, pid: %d)",
+		Version, strings.Join(where, ", "), len(s.loops), os.Getpid())
+}
+
+// Serve accepts connections and runs the loops. It returns when they have ended: ErrServerClosed after Shutdown.
+func (s *Server) Serve() error {
+	defer close(s.ended)
+	if err := frontEnds[s.config.IO].accept(s); err != nil {
+		return err
+	}
+	var running sync.WaitGroup
+	for _, l := range s.loops {
+		running.Go(l.run)
+	}
+	running.Wait()
+	for _, l := range s.loops {
+		l.poller.close()
+	}
+	return ErrServerClosed
+}
+
+// Shutdown stops accepting, lets every loop finish its pass and write what it owes, closes the connections, and returns
+// when Serve has. Once ctx is done it cuts the connections whose peers don't read, and returns the context's error.
+func (s *Server) Shutdown(ctx context.Context) error {
+	if !s.closing.Swap(true) {
+		s.closeListeners()
+		s.tell((*loop).stop)
+	}
+	select {
+	case <-s.ended:
+		return nil
+	case <-ctx.Done():
+		s.tell((*loop).cut)
+		<-s.ended
+		return ctx.Err()
+	}
+}
+
+// tell has every loop do something.
+func (s *Server) tell(deliver func(l *loop)) {
+	for _, l := range s.loops {
+		l.post(&envelope{deliver: deliver})
+	}
+}
+
+// key names an entry of a database.
+func (s *Server) key(db int, bytes []byte) engine.Key {
+	return engine.Key{DB: db, Hash: s.hasher.Sum(bytes), Bytes: bytes}
+}
+
+// shardOfHash maps the top 16 bits of a hash evenly to the shards; the table inside the shard uses the other bits.
+func (s *Server) shardOfHash(hash uint64) int {
+	return int(hash >> 48 * uint64(len(s.loops)) >> 16)
+}
+
+func (s *Server) shardOfKey(key []byte) int {
+	if len(s.loops) == 1 {
+		return 0
+	}
+	return s.shardOfHash(s.hasher.Sum(key))
+}
+
+// engineOf returns the engine of a key's shard. The caller must have the shard.
+func (s *Server) engineOf(key engine.Key) *engine.Engine {
+	return s.loops[s.shardOfHash(key.Hash)].engine
+}
+
+// clients returns how many connections there are.
+func (s *Server) clients() int {
+	total := int64(0)
+	for _, l := range s.loops {
+		total += l.connections.Load()
+	}
+	return int(total)
+}
+
+// newConn makes a connection for the loop with the fewest, or returns nil, after telling the client so, where there are
+// as many as allowed.
+func (s *Server) newConn(t transport) *conn {
+	s.accepted.Add(1)
+	if s.clients() >= s.config.MaxClients {
+		s.rejected.Add(1)
+		t.refuse("-ERR max number of clients reached\r\n")
+		return nil
+	}
+	chosen := s.loops[0]
+	for _, l := range s.loops[1:] {
+		if l.connections.Load() < chosen.connections.Load() {
+			chosen = l
+		}
+	}
+	chosen.connections.Add(1)
+	c := &conn{transport: t, loop: chosen, id: s.nextID.Add(1), version: 2, created: s.clock.uptime(), lastUseNs: s.clock.now()}
+	c.parser.Limits = resp.DefaultLimits()
+	c.parser.Limits.MaxBulkBytes = s.config.MaxBulkBytes
+	return c
+}
+
+// place hands a new connection to its loop.
+func (c *conn) place() {
+	c.loop.post(&envelope{deliver: func(l *loop) { l.register(c) }})
+}
