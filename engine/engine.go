@@ -67,7 +67,7 @@ func (e *Engine) Stats() Stats { return e.stats }
 
 // Touch starts loading what a call on the key needs from memory. A caller that touches a whole batch of keys before it
 // decides any of them waits for memory about once instead of once for each key.
-func (e *Engine) Touch(db int, hash uint64) uint64 { return e.databases[db].Touch(hash) }
+func (e *Engine) Touch(db int, hash uint64) uint64 { return e.databases[db].Touch(hash, e.now) }
 
 // Throttle applies one CL.THROTTLE call. An error changes nothing; its text is the reply.
 func (e *Engine) Throttle(key Key, limit gcra.Limit, quantity int64) (gcra.Decision, error) {

@@ -42,16 +42,14 @@ func (e *Engine) Random(db int, draw func() uint64) (key []byte, live bool) {
 			return drawn, true
 		}
 	}
-	for cursor := uint64(0); ; {
-		cursor = e.Scan(db, cursor, walkStep, func(found []byte, _ int64) {
-			if !live {
-				key, live = append([]byte(nil), found...), true
-			}
-		})
-		if live || cursor == 0 {
-			return key, live
+	seen := uint64(0)
+	e.Each(db, func(found []byte, _ int64) {
+		seen++
+		if draw()%seen == 0 { // each of those seen so far is the chosen one with the same probability
+			key, live = append(key[:0], found...), true
 		}
-	}
+	})
+	return key, live
 }
 
 // Digest folds the live entries of all databases into one number that does not depend on their order, on the hash seed

@@ -61,10 +61,11 @@ func BenchmarkUpdate(b *testing.B) {
 				var sums [batch]uint64
 				for i := 0; i < b.N; i += batch {
 					for j := range batch {
-						k := appendKey(keys[j][:0], scatter(uint64(i+j))%n)
-						sums[j] = hasher.Sum(k)
+						sums[j] = hasher.Sum(appendKey(keys[j][:0], scatter(uint64(i+j))%n))
+					}
+					for j := range batch {
 						if touch {
-							sink += table.Touch(sums[j])
+							sink += table.Touch(sums[j], never)
 						}
 					}
 					for j := range batch {

@@ -59,6 +59,17 @@ func (g *group) full() slotSet  { return slotSet(g.tags & highBits) }
 func (g *group) free() slotSet  { return slotSet(^g.tags & highBits) } // empty or tombstone
 func (g *group) empty() slotSet { return slotSet(^g.tags & ^(g.tags << 1) & highBits) }
 
+// reusable returns the slots that are free or whose entry is dead at now.
+func (g *group) reusable(now int64) slotSet {
+	set := g.free()
+	for slot := range slotsPerGroup {
+		if g.values[slot] <= now {
+			set |= tagFull << (slot * 8)
+		}
+	}
+	return set
+}
+
 func (g *group) setTag(slot int, tag uint64) {
 	shift := slot * 8
 	g.tags = g.tags&^(0xff<<shift) | tag<<shift

@@ -1,3 +1,7 @@
+//go:build !race
+
+// These tests measure memory and time, which mean nothing under the race detector.
+
 package keyspace
 
 import (

@@ -123,11 +123,8 @@ func (s *segment) seatFor(hash uint64, keyBytes int, now int64) (found seat, ok 
 
 // seatIn returns the group's best seat, or none.
 func (s *segment) seatIn(g *group, keyBytes int, now int64) (best seat) {
-	free := g.free()
-	for slot := range slotsPerGroup {
-		if !free.has(slot) && g.values[slot] > now {
-			continue
-		}
+	for m := g.reusable(now); m != 0; m = m.rest() {
+		slot := m.first()
 		if record := g.keys[slot]; record != noRecord && s.arena.keyBytes(record) == keyBytes {
 			return seat{g, slot, true}
 		}
@@ -171,8 +168,9 @@ func (s *segment) occupy(g *group, slot int, hash uint64, value int64, record ui
 	s.live++
 }
 
-// remove takes the entry out of its slot, to which it leaves its record as a spare. While the group has an empty slot no probe has ever passed it (a group gets
-// no empty slot back once it has run out of them), so the slot may be empty again; otherwise it becomes a tombstone.
+// remove takes the entry out of its slot, to which it leaves its record as a spare. While the group has an empty slot
+// no probe has ever passed it (a group gets no empty slot back once it has run out of them), so the slot may be empty
+// again; otherwise it becomes a tombstone.
 func (s *segment) remove(g *group, slot int) {
 	s.arena.dead += uint32(recordBytes(s.arena.keyBytes(g.keys[slot])))
 	s.live--

@@ -57,10 +57,10 @@ func (t *Table) Find(hash uint64, key []byte) *int64 {
 	return &g.values[slot]
 }
 
-// Touch loads the cache lines that a Find of this hash, or an Insert, will need: group, record, value. A lookup is a chain of misses,
-// each waiting for the one before; when a batch of keys is touched before the first is looked up, the chains overlap.
-// The result has no meaning: it keeps the loads from being optimized away.
-func (t *Table) Touch(hash uint64) uint64 {
+// Touch loads the cache lines that a Find of this hash, or an Insert at now, will need: group, value, record. A lookup is
+// a chain of misses, each waiting for the one before; when a batch of keys is touched before the first is looked up, the
+// chains overlap. The result has no meaning: it keeps the loads from being optimized away.
+func (t *Table) Touch(hash uint64, now int64) uint64 {
 	s := t.segmentOf(hash)
 	if len(s.groups) == 0 {
 		return 0
@@ -68,10 +68,16 @@ func (t *Table) Touch(hash uint64) uint64 {
 	p := s.home(hash)
 	g := &s.groups[p.block][p.group]
 	m := g.matching(tagOf(hash))
-	if m == 0 { // the key will be inserted, which looks for a dead entry
-		return g.tags + uint64(g.values[0]) + uint64(g.values[slotsPerGroup-1])
+	if m == 0 {
+		m = g.reusable(now) // where an Insert would put the key
+	}
+	if m == 0 {
+		return g.tags
 	}
 	slot := m.first()
+	if g.keys[slot] == noRecord {
+		return uint64(g.values[slot])
+	}
 	return uint64(s.arena.byte(g.keys[slot])) + uint64(g.values[slot])
 }
 
