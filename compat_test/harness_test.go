@@ -1,0 +1,195 @@
+// Package compat_test uses the built binary as a stranger would: by its command line, with real clients, over sockets.
+package compat_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// heavy is set in CI: the sizes and times that the product is meant for.
+var heavy = os.Getenv("CELLSERVER_HEAVY") == "1"
+
+// patience is how long a test waits for what must come.
+const patience = 20 * time.Second
+
+var buildOnce = map[bool]func() (string, error){
+	false: sync.OnceValues(func() (string, error) { return build("cellserver") }),
+	true:  sync.OnceValues(func() (string, error) { return build("cellserver-race", "-race") }),
+}
+
+var buildFolder string
+
+func TestMain(m *testing.M) {
+	var err error
+	if buildFolder, err = os.MkdirTemp("", "compat"); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	code := m.Run()
+	os.RemoveAll(buildFolder)
+	os.Exit(code)
+}
+
+func build(name string, flags ...string) (path string, err error) {
+	path = filepath.Join(buildFolder, name+".exe")
+	arguments := append(append([]string{"build"}, flags...), "-o", path, "../cmd/cellserver")
+	if out, err := exec.Command("go", arguments...).CombinedOutput(); err != nil {
+		return "", fmt.Errorf("go build: %w\n%s", err, out)
+	}
+	return path, nil
+}
+
+// binary returns the path of the server, built once.
+func binary(t testing.TB, race bool) string {
+	t.Helper()
+	path, err := buildOnce[race]()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// A process is a running server.
+type process struct {
+	t       testing.TB
+	command *exec.Cmd
+	address string
+	stdout  string // its one line
+	stderr  *bytes.Buffer
+	ended   chan struct{}
+	err     error // how it ended
+}
+
+// start starts a server on a free port of loopback and waits until it says that it serves.
+func start(t testing.TB, arguments ...string) *process {
+	t.Helper()
+	return startAs(t, false, freePort(t), arguments...)
+}
+
+func startAs(t testing.TB, race bool, port int, arguments ...string) *process {
+	t.Helper()
+	arguments = append([]string{"--bind", "127.0.0.1", "--port", fmt.Sprint(port)}, arguments...)
+	p := &process{
+		t:       t,
+		command: exec.Command(binary(t, race), arguments...),
+		address: fmt.Sprintf("127.0.0.1:%d", port),
+		stderr:  &bytes.Buffer{},
+		ended:   make(chan struct{}),
+	}
+	p.command.Stderr = p.stderr
+	stdout, err := p.command.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	line, err := bufio.NewReader(stdout).ReadString('\n')
+	go func() {
+		p.err = p.command.Wait()
+		close(p.ended)
+	}()
+	t.Cleanup(func() {
+		_ = p.command.Process.Kill() // fails only where it has ended
+		<-p.ended
+	})
+	if err != nil {
+		<-p.ended
+		t.Fatalf("it does not serve: %v\n%s", p.err, p.stderr)
+	}
+	p.stdout = line
+	return p
+}
+
+// stop sends a signal and returns how the process ended.
+func (p *process) stop(signal os.Signal) error {
+	p.t.Helper()
+	if err := p.command.Process.Signal(signal); err != nil {
+		p.t.Fatal(err)
+	}
+	select {
+	case <-p.ended:
+	case <-time.After(patience):
+		p.t.Fatal("it does not end")
+	}
+	return p.err
+}
+
+// exitCode runs the server until it ends by itself.
+func exitCode(t testing.TB, arguments ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	var out, errOut bytes.Buffer
+	command := exec.Command(binary(t, false), arguments...)
+	command.Stdout, command.Stderr = &out, &errOut
+	err := command.Run()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		t.Fatal(err)
+	}
+	return command.ProcessState.ExitCode(), out.String(), errOut.String()
+}
+
+func freePort(t testing.TB) int {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	return listener.Addr().(*net.TCPAddr).Port
+}
+
+// tool returns the path of a program that the test needs. Without it the test is skipped, except in CI.
+func tool(t testing.TB, name string) string {
+	t.Helper()
+	path, err := exec.LookPath(name)
+	if err != nil {
+		if os.Getenv("CELLSERVER_REQUIRE_TOOLS") == "1" {
+			t.Fatal(err)
+		}
+		t.Skip(err)
+	}
+	return path
+}
+
+// goRedis returns a go-redis client of the server.
+func goRedis(t testing.TB, p *process, configure func(*redis.Options)) *redis.Client {
+	t.Helper()
+	options := &redis.Options{Addr: p.address}
+	if configure != nil {
+		configure(options)
+	}
+	client := redis.NewClient(options)
+	t.Cleanup(func() { client.Close() })
+	return client
+}
+
+// throttle asks with go-redis and returns the five integers.
+func throttle(t testing.TB, client *redis.Client, arguments ...any) []int64 {
+	t.Helper()
+	reply, err := client.Do(context.Background(), append([]any{"CL.THROTTLE"}, arguments...)...).Int64Slice()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return reply
+}
+
+func oneLine(text string) bool {
+	return strings.Count(text, "\n") == 1 && strings.HasSuffix(text, "\n")
+}
+
+var endSignals = []os.Signal{syscall.SIGTERM, syscall.SIGINT}
