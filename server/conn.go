@@ -44,6 +44,7 @@ type conn struct {
 	parser resp.Parser
 	held   *heldCommand
 	in     []byte // input that could not be used up when it arrived; begins at a command's first byte
+	buffer []byte // the memory that in is a part of
 	out    []byte // replies not written yet: out[sent:]
 	sent   int
 
@@ -89,14 +90,31 @@ const keptInputBytes = 1 << 10
 // keep stores input that has to wait. Bytes that lie in c.in already stay where they are.
 func (c *conn) keep(rest []byte) {
 	switch {
-	case len(rest) == 0 && cap(c.in) > keptInputBytes:
-		c.in = nil
 	case len(rest) == 0:
-		c.in = c.in[:0]
+		c.dropInput()
 	case len(c.in) > 0 && &rest[len(rest)-1] == &c.in[len(c.in)-1]:
 		c.in = rest
 	default:
-		c.in = append(c.in[:0], rest...)
+		if len(rest) > cap(c.buffer) {
+			c.dropInput()
+			c.buffer = c.loop.inputBuffer(len(rest))
+		}
+		c.in = append(c.buffer[:0], rest...)
+	}
+}
+
+// growInput moves c.in to a buffer with room for at least as much again.
+func (c *conn) growInput() {
+	c.buffer = make([]byte, 0, 2*len(c.in)+leastReadBytes)
+	c.in = append(c.buffer, c.in...)
+}
+
+// dropInput empties c.in, and gives its buffer back unless it is a small one.
+func (c *conn) dropInput() {
+	c.in = nil
+	if cap(c.buffer) > keptInputBytes {
+		c.loop.inputs.give(c.buffer)
+		c.buffer = nil
 	}
 }
 
@@ -108,7 +126,7 @@ func (c *conn) flush() {
 	if c.sent < len(c.out) && !c.send() {
 		return
 	}
-	c.loop.recycle(c.out)
+	c.loop.outputs.give(c.out)
 	c.out, c.sent = nil, 0
 	if c.closing {
 		c.loop.close(c)

@@ -26,9 +26,10 @@ type loop struct {
 	conns       map[int64]*conn
 	connections atomic.Int64 // assigned to the loop, those on their way to it included
 	batches     []*batch     // free ones
-	buffers     [][]byte     // free output buffers
-	words       [][]byte     // of the command being parsed
-	lastName    []byte       // the command word looked up last, which is nearly always the next one too
+	inputs      bufferPool   // for input that has to wait
+	outputs     bufferPool
+	words       [][]byte // of the command being parsed
+	lastName    []byte   // the command word looked up last, which is nearly always the next one too
 	lastCommand *command
 	writer      resp.Writer // of the reply being written
 	quietNs     int64       // time of the last pass that had work
@@ -53,6 +54,9 @@ type loopStats struct {
 const (
 	// outputBytes is the size of a fresh output buffer, which serves nearly all passes of nearly all connections.
 	outputBytes = 16 << 10
+	// keptOutputs and keptInputs are how many free buffers a loop keeps: 4 MiB of each kind.
+	keptOutputs = 256
+	keptInputs  = 64
 	// sweepEvery is how often a busy loop sweeps: often enough to keep up, not so often that its cost shows.
 	sweepEvery = time.Millisecond
 	// tick is the longest a loop waits: sweeping goes on when nobody calls. Redis's clock ticks as often.
@@ -116,7 +120,7 @@ func (l *loop) serve(b *batch, c *conn, mayRead bool) {
 	}
 	c.batch = b
 	if c.out == nil {
-		c.out = l.buffer()
+		c.out = l.outputs.take()
 	}
 	at := len(b.entries)
 	b.entries = append(b.entries, entry{conn: c, first: len(b.calls)})
@@ -130,13 +134,14 @@ func (l *loop) serve(b *batch, c *conn, mayRead bool) {
 func (l *loop) read(b *batch, c *conn) (data []byte, alive bool) {
 	var room []byte
 	kept := len(c.in)
-	if inBatch := kept <= leastReadBytes/2; inBatch {
+	intoBatch := kept <= leastReadBytes/2
+	if intoBatch {
 		room = b.input[b.used:]
 		room = room[:min(len(room), readBytes)]
 		copy(room, c.in)
 	} else {
 		if cap(c.in)-kept < leastReadBytes {
-			c.in = append(make([]byte, 0, 2*kept+leastReadBytes), c.in...)
+			c.growInput()
 		}
 		room = c.in[:min(cap(c.in), kept+readBytes)]
 	}
@@ -152,9 +157,9 @@ func (l *loop) read(b *batch, c *conn) (data []byte, alive bool) {
 	}
 	c.lastUseNs = l.now
 	data = room[:kept+n]
-	if kept <= leastReadBytes/2 {
+	if intoBatch {
 		b.used += len(data)
-		c.in = c.in[:0]
+		c.dropInput()
 	} else {
 		c.in = data
 	}
@@ -272,19 +277,35 @@ func (l *loop) takeBatch() *batch {
 	return newBatch(len(l.server.loops))
 }
 
-// buffer returns an empty output buffer.
-func (l *loop) buffer() []byte {
-	if n := len(l.buffers); n > 0 {
-		buffer := l.buffers[n-1]
-		l.buffers = l.buffers[:n-1]
-		return buffer
-	}
-	return make([]byte, 0, outputBytes)
+// A bufferPool keeps empty buffers of one size for their next use, up to a number.
+type bufferPool struct {
+	size, most int // bytes, buffers
+	free       [][]byte
 }
 
-// recycle takes an output buffer back, unless a long reply has made it a large one.
-func (l *loop) recycle(buffer []byte) {
-	if cap(buffer) == outputBytes {
-		l.buffers = append(l.buffers, buffer[:0])
+func (p *bufferPool) take() []byte {
+	if n := len(p.free); n > 0 {
+		buffer := p.free[n-1]
+		p.free = p.free[:n-1]
+		return buffer
 	}
+	return make([]byte, 0, p.size)
+}
+
+// give takes a buffer back, unless it is of another size, as one is that a long reply has made grow.
+func (p *bufferPool) give(buffer []byte) {
+	if cap(buffer) == p.size && len(p.free) < p.most {
+		p.free = append(p.free, buffer[:0])
+	}
+}
+
+// inputBuffer returns a buffer for n bytes of input that has to wait.
+func (l *loop) inputBuffer(n int) []byte {
+	switch {
+	case n <= keptInputBytes:
+		return make([]byte, 0, n)
+	case n <= l.inputs.size:
+		return l.inputs.take()
+	}
+	return make([]byte, 0, n)
 }

@@ -78,11 +78,13 @@ func (s *Server) newLoop(index int) (*loop, error) {
 		return nil, fmt.Errorf("cannot start event loop %d: %w", index, err)
 	}
 	return &loop{
-		server: s,
-		index:  index,
-		engine: engine.New(s.hasher),
-		poller: p,
-		conns:  make(map[int64]*conn),
+		server:  s,
+		index:   index,
+		engine:  engine.New(s.hasher),
+		poller:  p,
+		conns:   make(map[int64]*conn),
+		inputs:  bufferPool{size: readBytes, most: keptInputs},
+		outputs: bufferPool{size: outputBytes, most: keptOutputs},
 	}, nil
 }
 
