@@ -65,9 +65,15 @@ func (e *Engine) Now() int64 { return e.now }
 // Stats returns the counters.
 func (e *Engine) Stats() Stats { return e.stats }
 
-// Touch starts loading what a call on the key needs from memory. A caller that touches a whole batch of keys before it
-// decides any of them waits for memory about once instead of once for each key.
-func (e *Engine) Touch(db int, hash uint64) uint64 { return e.databases[db].Touch(hash, e.now) }
+// Touch and TouchRecord start loading what a call on the key needs from memory. A caller that touches all keys of a batch
+// with the one and then with the other, before it decides any of them, waits for memory about once instead of several
+// times for each key.
+func (e *Engine) Touch(db int, hash uint64) uint64 { return e.databases[db].Touch(hash) }
+
+// TouchRecord is the second half of Touch.
+func (e *Engine) TouchRecord(db int, hash uint64) uint64 {
+	return e.databases[db].TouchRecord(hash, e.now)
+}
 
 // Throttle applies one CL.THROTTLE call. An error changes nothing; its text is the reply.
 func (e *Engine) Throttle(key Key, limit gcra.Limit, quantity int64) (gcra.Decision, error) {

@@ -3,6 +3,7 @@ package engine
 import (
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -104,7 +105,7 @@ func TestThrottleAllocatesNothing(t *testing.T) {
 		e.Advance(now)
 		for _, name := range names {
 			key := Key{Hash: hasher.Sum(name), Bytes: name}
-			e.Touch(0, key.Hash)
+			_ = e.Touch(0, key.Hash) + e.TouchRecord(0, key.Hash)
 			for range 2 {
 				if _, err := e.Throttle(key, gcra.Limit{MaxBurst: 0, Count: 1, Period: 1}, 1); err != nil {
 					t.Fatal(err)
@@ -137,6 +138,7 @@ func BenchmarkThrottle(b *testing.B) {
 			}
 			const batch = 64
 			var keys [batch]Key
+			touched := uint64(0)
 			b.ResetTimer()
 			for i := 0; i < b.N; i += batch {
 				for j := range keys {
@@ -144,7 +146,10 @@ func BenchmarkThrottle(b *testing.B) {
 					keys[j] = Key{Hash: hasher.Sum(name), Bytes: name}
 				}
 				for j := range keys {
-					e.Touch(0, keys[j].Hash)
+					touched += e.Touch(0, keys[j].Hash)
+				}
+				for j := range keys {
+					touched += e.TouchRecord(0, keys[j].Hash)
 				}
 				for j := range keys {
 					if _, err := e.Throttle(keys[j], limit, 1); err != nil {
@@ -152,6 +157,7 @@ func BenchmarkThrottle(b *testing.B) {
 					}
 				}
 			}
+			runtime.KeepAlive(touched)
 			b.ReportMetric(float64(e.Bytes())/float64(n), "bytes/key")
 		})
 		b.Run(fmt.Sprintf("map/keys=%d", n), func(b *testing.B) {

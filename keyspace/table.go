@@ -57,10 +57,23 @@ func (t *Table) Find(hash uint64, key []byte) *int64 {
 	return &g.values[slot]
 }
 
-// Touch loads the cache lines that a Find of this hash, or an Insert at now, will need: group, value, record. A lookup is
-// a chain of misses, each waiting for the one before; when a batch of keys is touched before the first is looked up, the
-// chains overlap. The result has no meaning: it keeps the loads from being optimized away.
-func (t *Table) Touch(hash uint64, now int64) uint64 {
+// Touch and TouchRecord load the cache lines that a Find of this hash, or an Insert at now, will need: Touch those of the
+// group, TouchRecord that of the record. A lookup is a chain of misses, each waiting for the one before. When a batch of
+// keys is touched before the first is looked up, the chains overlap; and they do so best if all are touched by Touch and
+// then all by TouchRecord, since a processor that has guessed wrong which record it is must throw away the misses it
+// has begun. The results have no meaning: they keep the loads from being optimized away.
+func (t *Table) Touch(hash uint64) uint64 {
+	s := t.segmentOf(hash)
+	if len(s.groups) == 0 {
+		return 0
+	}
+	p := s.home(hash)
+	g := &s.groups[p.block][p.group]
+	return g.tags + uint64(g.values[0]) + uint64(g.values[slotsPerGroup-1])
+}
+
+// TouchRecord: see Touch.
+func (t *Table) TouchRecord(hash uint64, now int64) uint64 {
 	s := t.segmentOf(hash)
 	if len(s.groups) == 0 {
 		return 0
@@ -72,13 +85,13 @@ func (t *Table) Touch(hash uint64, now int64) uint64 {
 		m = g.reusable(now) // where an Insert would put the key
 	}
 	if m == 0 {
-		return g.tags
+		return 0
 	}
-	slot := m.first()
-	if g.keys[slot] == noRecord {
-		return uint64(g.values[slot])
+	record := g.keys[m.first()]
+	if record == noRecord {
+		return 0
 	}
-	return uint64(s.arena.byte(g.keys[slot])) + uint64(g.values[slot])
+	return uint64(s.arena.byte(record))
 }
 
 // Insert adds a key that Find did not find. It takes the place of a dead entry (value <= now) if there is one on its way;

@@ -132,9 +132,14 @@ func (p *parcel) arrive(l *loop) {
 
 func (l *loop) executeParcel(p *parcel, e *engine.Engine) {
 	e.Advance(l.now)
+	var touched uint64
 	for _, c := range p.calls {
-		e.Touch(c.key.DB, c.key.Hash)
+		touched += e.Touch(c.key.DB, c.key.Hash)
 	}
+	for _, c := range p.calls {
+		touched += e.TouchRecord(c.key.DB, c.key.Hash)
+	}
+	l.touched = touched
 	for _, c := range p.calls {
 		c.reply = l.apply(c, e, c.reply)
 	}
@@ -151,6 +156,11 @@ func (l *loop) execute(b *batch) {
 	for i := range b.calls {
 		if c := &b.calls[i]; c.shard == l.index {
 			touched += l.engine.Touch(c.key.DB, c.key.Hash)
+		}
+	}
+	for i := range b.calls {
+		if c := &b.calls[i]; c.shard == l.index {
+			touched += l.engine.TouchRecord(c.key.DB, c.key.Hash)
 		}
 	}
 	l.touched = touched
