@@ -72,7 +72,7 @@ func (t *Table) Touch(hash uint64) uint64 {
 	return g.tags + uint64(g.values[0]) + uint64(g.values[slotsPerGroup-1])
 }
 
-// TouchRecord: see Touch.
+// TouchRecord loads the record of the key, or the one that an Insert would use again: see Touch.
 func (t *Table) TouchRecord(hash uint64, now int64) uint64 {
 	s := t.segmentOf(hash)
 	if len(s.groups) == 0 {
