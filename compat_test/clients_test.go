@@ -82,18 +82,30 @@ func testGoRedis(t *testing.T, client *redis.Client) {
 	}
 }
 
-// TestRealTime waits as a client is told to, and passes.
-func TestRealTime(t *testing.T) {
-	client := goRedis(t, start(t), nil)
-	if reply := throttle(t, client, "k", 0, 10, 1); fmt.Sprint(reply) != "[0 1 0 -1 1]" {
-		t.Error(reply)
+// TestDatabases: go-redis selects a database as it connects, and each has its own keys.
+func TestDatabases(t *testing.T) {
+	ctx := context.Background()
+	p := start(t, "--shards", "2")
+	inDatabase := func(number int) *redis.Client { return goRedis(t, p, func(o *redis.Options) { o.DB = number }) }
+	for number := range 16 {
+		client := inDatabase(number)
+		for range number + 1 {
+			throttle(t, client, "k", 99, 1, 60)
+		}
 	}
-	if reply := throttle(t, client, "k", 0, 10, 1); fmt.Sprint(reply) != "[1 1 0 1 1]" {
-		t.Error(reply)
+	for number := range 16 {
+		if reply := throttle(t, inDatabase(number), "k", 99, 1, 60, 0); reply[2] != int64(99-number) {
+			t.Errorf("database %d: %v", number, reply)
+		}
 	}
-	time.Sleep(110 * time.Millisecond)
-	if reply := throttle(t, client, "k", 0, 10, 1); fmt.Sprint(reply) != "[0 1 0 -1 1]" {
-		t.Error("after an interval:", reply)
+	if err := inDatabase(16).Ping(ctx).Err(); err == nil || !strings.Contains(err.Error(), "DB index is out of range") {
+		t.Error("database 16:", err)
+	}
+	if err := inDatabase(3).FlushDB(ctx).Err(); err != nil {
+		t.Error(err)
+	}
+	if in3, in4 := inDatabase(3).Exists(ctx, "k").Val(), inDatabase(4).Exists(ctx, "k").Val(); in3 != 0 || in4 != 1 {
+		t.Error("after FLUSHDB of database 3:", in3, in4)
 	}
 }
 
@@ -117,8 +129,15 @@ func TestRedisCli(t *testing.T) {
 	if got := run("", "-3", "-n", "5", "CL.THROTTLE", "user123", "15", "30", "60"); got != "0\n16\n15\n-1\n2\n" {
 		t.Errorf("in RESP3, in another database: %q", got)
 	}
-	if got := run("CL.THROTTLE a 1 1 60\nCL.PROBE a 1 1 60\nHELP CL.THROTTLE\nINFO keyspace\n"); !strings.Contains(got, "db5:keys=1") {
-		t.Errorf("a session: %q", got)
+	// A session starts with COMMAND DOCS, from which HELP is answered.
+	session := run("CL.THROTTLE a 1 1 60\nHELP CL.THROTTLE\nNOSUCH\nINFO\n")
+	for _, part := range []string{
+		"0\n2\n1\n-1\n60\n", "key max_burst count period [quantity]", "Asks whether a call may pass",
+		"ERR unknown command 'NOSUCH'", "# Server", "redis_version:7.0", "# Clients", "# Memory", "# Stats", "db5:keys=1",
+	} {
+		if !strings.Contains(session, part) {
+			t.Errorf("a session without %q: %s", part, session)
+		}
 	}
 	var inserts strings.Builder
 	for i := range 1000 {
@@ -136,6 +155,10 @@ func TestRedisBenchmark(t *testing.T) {
 	benchmark := tool(t, "redis-benchmark")
 	p := start(t, "--shards", "2")
 	port := p.address[strings.LastIndex(p.address, ":")+1:]
+	out, err := exec.Command(benchmark, "-p", port, "-c", "50", "-n", "20000", "-t", "ping", "--csv").CombinedOutput()
+	if err != nil || !strings.Contains(string(out), `"PING_INLINE"`) || !strings.Contains(string(out), `"PING_MBULK"`) {
+		t.Errorf("ping: %v\n%s", err, out)
+	}
 	for _, depth := range []string{"1", "16"} {
 		out, err := exec.Command(benchmark, "-p", port, "-c", "50", "-n", "20000", "-r", "1000", "-P", depth, "--csv",
 			"cl.throttle", "key:__rand_int__", "100", "1000", "60", "1").CombinedOutput()

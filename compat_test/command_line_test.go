@@ -1,12 +1,17 @@
 package compat_test
 
 import (
+	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
+	"os"
 	"runtime"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -34,6 +39,10 @@ func TestCommandLine(t *testing.T) {
 		{"no option", []string{"redis.conf"}, 1, "", "cellserver: 'redis.conf' is not an option"},
 		{"nothing to listen on", []string{"--port", "0"}, 1, "", "cellserver: port 0 and no unixsocket"},
 		{"port taken", []string{"--bind", "127.0.0.1", "--port", takenPort}, 1, "", "cellserver: cannot listen on 127.0.0.1 port " + takenPort},
+		{"two faults", []string{"--port", "0", "--io", "smoke"}, 1, "", "cellserver: port 0 and no unixsocket: nothing to listen on; io must be one of"},
+		{"help and more", []string{"--help", "extra"}, 0, "Usage: cellserver", ""},
+		{"no value", []string{"--port"}, 1, "", "cellserver: --port: one value expected, 0 given"},
+		{"no folder for the socket", []string{"--port", "0", "--unixsocket", "no/such/folder"}, 1, "", "cellserver: cannot listen on unixsocket no/such/folder"},
 		{"no such address", []string{"--bind", "192.0.2.1", "--port", "7777"}, 1, "", "cellserver: cannot listen on 192.0.2.1 port 7777"},
 	}
 	for _, row := range rows {
@@ -56,30 +65,63 @@ func TestSignals(t *testing.T) {
 	}
 	for _, signal := range endSignals {
 		t.Run(signal.String(), func(t *testing.T) {
-			p := start(t)
-			if want := "serves " + p.address; !oneLine(p.stdout) || !strings.Contains(p.stdout, want) {
-				t.Errorf("stdout %q does not say %q", p.stdout, want)
-			}
-			idle, err := net.Dial("tcp", p.address)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer idle.Close()
-			throttle(t, goRedis(t, p, nil), "k", 15, 30, 60)
-			began := time.Now()
-			if err := p.stop(signal); err != nil {
-				t.Errorf("%v\n%s", err, p.stderr)
-			}
-			if took := time.Since(began); took > 2*time.Second {
-				t.Errorf("took %v", took)
-			}
-			if rest, err := io.ReadAll(idle); len(rest) > 0 || err != nil {
-				t.Errorf("an idle connection got %q, %v", rest, err)
-			}
-			if p.stderr.Len() > 0 {
-				t.Errorf("stderr %q", p.stderr)
+			for _, frontEnd := range frontEnds {
+				p := start(t, frontEnd...)
+				idle, midway, busy := p.dial(), p.dial(), p.dial()
+				_, _ = io.WriteString(midway, "*5\r\n$11\r\nCL.THRO")
+				answers, asking := make(chan int, 1), make(chan struct{})
+				go func() { answers <- askUntilClosed(busy, asking) }()
+				select {
+				case <-asking:
+				case <-time.After(patience):
+					t.Fatal("a hundred calls are not answered")
+				}
+				p.stop(signal)
+				<-answers
+				if rest, err := io.ReadAll(idle); len(rest) > 0 || err != nil {
+					t.Errorf("an idle connection got %q, %v", rest, err)
+				}
+				if want := "serves " + p.address; !oneLine(p.stdout) || !strings.Contains(p.stdout, want) {
+					t.Errorf("stdout %q does not say %q", p.stdout, want)
+				}
 			}
 		})
+	}
+}
+
+// askUntilClosed asks again and again until the server closes the connection, and returns how many answers came. It closes
+// asking when there were a hundred.
+func askUntilClosed(nc net.Conn, asking chan struct{}) (answers int) {
+	in := bufio.NewReader(nc)
+	for {
+		if answers == 100 {
+			close(asking)
+		}
+		_, _ = io.WriteString(nc, encode("CL.THROTTLE", "k", "15", "30", "60"))
+		if _, err := readReply(in); err != nil {
+			return answers
+		}
+		answers++
+	}
+}
+
+// TestUnixSocketAlone: without TCP the server serves its Unix socket, which is gone when the server has ended.
+func TestUnixSocketAlone(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("Windows keeps no socket files")
+	}
+	path := socketPath(t)
+	p := startAs(t, false, 0, "--unixsocket", path)
+	client := goRedis(t, p, func(o *redis.Options) { o.Network, o.Addr = "unix", path })
+	if reply := throttle(t, client, "k", 15, 30, 60); fmt.Sprint(reply) != "[0 16 15 -1 2]" {
+		t.Error(reply)
+	}
+	p.stop(syscall.SIGTERM)
+	if !oneLine(p.stdout) || !strings.Contains(p.stdout, "serves "+path) {
+		t.Errorf("stdout %q", p.stdout)
+	}
+	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
+		t.Error("the socket is still there:", err)
 	}
 }
 
@@ -88,11 +130,10 @@ func TestKillAndRestart(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("Windows keeps no socket files")
 	}
-	port, path := freePort(t), t.TempDir()+"/socket"
+	port, path := freePort(t), socketPath(t)
 	p := startAs(t, false, port, "--unixsocket", path)
 	client := goRedis(t, p, nil)
-	local := redis.NewClient(&redis.Options{Network: "unix", Addr: path})
-	defer local.Close()
+	local := goRedis(t, p, func(o *redis.Options) { o.Network, o.Addr = "unix", path })
 	for round := range 3 {
 		for _, each := range []*redis.Client{client, local} {
 			// The first attempts may meet the connections of the server that was killed.

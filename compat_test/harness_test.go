@@ -7,10 +7,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"syscall"
@@ -25,6 +27,9 @@ var heavy = os.Getenv("CELLSERVER_HEAVY") == "1"
 
 // patience is how long a test waits for what must come.
 const patience = 20 * time.Second
+
+// stopPatience is how long a server that was told to end may take.
+const stopPatience = 2 * time.Second
 
 var buildOnce = map[bool]func() (string, error){
 	false: sync.OnceValues(func() (string, error) { return build("cellserver") }),
@@ -68,7 +73,7 @@ type process struct {
 	t       testing.TB
 	command *exec.Cmd
 	address string
-	stdout  string // its one line
+	stdout  string // all that it wrote; to be read once it has ended
 	stderr  *bytes.Buffer
 	ended   chan struct{}
 	err     error // how it ended
@@ -80,6 +85,7 @@ func start(t testing.TB, arguments ...string) *process {
 	return startAs(t, false, freePort(t), arguments...)
 }
 
+// startAs starts a server that is to have a certain port, where 0 means no TCP, or to be built with the race detector.
 func startAs(t testing.TB, race bool, port int, arguments ...string) *process {
 	t.Helper()
 	arguments = append([]string{"--bind", "127.0.0.1", "--port", fmt.Sprint(port)}, arguments...)
@@ -98,8 +104,11 @@ func startAs(t testing.TB, race bool, port int, arguments ...string) *process {
 	if err := p.command.Start(); err != nil {
 		t.Fatal(err)
 	}
-	line, err := bufio.NewReader(stdout).ReadString('\n')
+	out := bufio.NewReader(stdout)
+	banner, err := out.ReadString('\n')
 	go func() {
+		rest, _ := io.ReadAll(out) // a process that ends closes its end
+		p.stdout = banner + string(rest)
 		p.err = p.command.Wait()
 		close(p.ended)
 	}()
@@ -111,22 +120,40 @@ func startAs(t testing.TB, race bool, port int, arguments ...string) *process {
 		<-p.ended
 		t.Fatalf("it does not serve: %v\n%s", p.err, p.stderr)
 	}
-	p.stdout = line
 	return p
 }
 
-// stop sends a signal and returns how the process ended.
-func (p *process) stop(signal os.Signal) error {
+// stop sends a signal and verifies that the process ends in order and soon. Windows has no such signal: there the process
+// is killed.
+func (p *process) stop(signal os.Signal) {
 	p.t.Helper()
+	if runtime.GOOS == "windows" {
+		_ = p.command.Process.Kill()
+		<-p.ended
+		return
+	}
 	if err := p.command.Process.Signal(signal); err != nil {
 		p.t.Fatal(err)
 	}
 	select {
 	case <-p.ended:
-	case <-time.After(patience):
-		p.t.Fatal("it does not end")
+	case <-time.After(stopPatience):
+		p.t.Fatalf("it does not end within %v of %v", stopPatience, signal)
 	}
-	return p.err
+	if p.err != nil || p.stderr.Len() > 0 {
+		p.t.Errorf("%v after %v\n%s", p.err, signal, p.stderr)
+	}
+}
+
+// dial opens a connection that ends with the test.
+func (p *process) dial() net.Conn {
+	p.t.Helper()
+	nc, err := net.Dial("tcp", p.address)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	p.t.Cleanup(func() { nc.Close() })
+	return nc
 }
 
 // exitCode runs the server until it ends by itself.
@@ -151,6 +178,17 @@ func freePort(t testing.TB) int {
 	}
 	defer listener.Close()
 	return listener.Addr().(*net.TCPAddr).Port
+}
+
+// socketPath returns a path for a Unix socket. The system's limit is about 100 bytes, so t.TempDir's can be too long.
+func socketPath(t testing.TB) string {
+	t.Helper()
+	folder, err := os.MkdirTemp("", "cell")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(folder) })
+	return filepath.Join(folder, "socket")
 }
 
 // tool returns the path of a program that the test needs. Without it the test is skipped, except in CI.
@@ -191,5 +229,8 @@ func throttle(t testing.TB, client *redis.Client, arguments ...any) []int64 {
 func oneLine(text string) bool {
 	return strings.Count(text, "\n") == 1 && strings.HasSuffix(text, "\n")
 }
+
+// frontEnds are the options that choose the server's own front end and the portable one.
+var frontEnds = [][]string{nil, {"--io", "goroutines"}}
 
 var endSignals = []os.Signal{syscall.SIGTERM, syscall.SIGINT}

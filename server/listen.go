@@ -7,6 +7,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"syscall"
 )
 
 // listen opens all addresses of the configuration.
@@ -38,7 +39,7 @@ func (s *Server) listen() error {
 			s.closeListeners()
 			return fmt.Errorf("cannot listen on unixsocket %s: %w", path, cause(err))
 		}
-		s.listeners = append(s.listeners, listener)
+		s.listeners, s.socket = append(s.listeners, listener), path
 	}
 	if len(s.listeners) == 0 {
 		return errors.New("none of the bind addresses is available")
@@ -53,8 +54,11 @@ func listenUnix(path string) (net.Listener, error) {
 		listener.(*net.UnixListener).SetUnlinkOnClose(false) // closeListeners does it: the descriptor outlives the Listener
 		return listener, nil
 	}
-	if alive, dialErr := net.Dial("unix", path); dialErr == nil {
+	alive, dialErr := net.Dial("unix", path)
+	if dialErr == nil {
 		alive.Close()
+	}
+	if !errors.Is(dialErr, syscall.ECONNREFUSED) { // a full backlog or a lack of rights says nothing about its server
 		return nil, err
 	}
 	if info, statErr := os.Lstat(path); statErr != nil || info.Mode()&os.ModeSocket == 0 {
@@ -66,12 +70,14 @@ func listenUnix(path string) (net.Listener, error) {
 	return listenUnix(path)
 }
 
+// closeListeners ends listening and removes the Unix socket, but only one that this server has made: at the configured
+// path there may be another server's, or a file.
 func (s *Server) closeListeners() {
 	for _, listener := range s.listeners {
 		listener.Close()
 	}
-	if s.config.UnixSocket != "" {
-		os.Remove(s.config.UnixSocket)
+	if s.socket != "" {
+		os.Remove(s.socket)
 	}
 }
 

@@ -30,6 +30,7 @@ type Server struct {
 	loops     []*loop
 	allShards []int // the numbers of all of them
 	listeners []net.Listener
+	socket    string // path of the Unix socket that this server has made; empty: none
 	runID     string // 40 hex digits, as INFO tells it
 
 	taken    atomic.Bool // one loop holds shards of others: see exclusively
@@ -108,6 +109,9 @@ func (s *Server) Banner() string {
 func (s *Server) Serve() error {
 	defer close(s.ended)
 	if err := frontEnds[s.config.IO].accept(s); err != nil {
+		if s.closing.Load() { // Shutdown was faster and has closed the listeners
+			return ErrServerClosed
+		}
 		return err
 	}
 	var running sync.WaitGroup

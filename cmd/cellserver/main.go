@@ -10,24 +10,26 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 	"time"
 
 	"github.com/cellserver/cellserver/server"
 )
 
-// shutdownPatience is how long connections may take to end after a signal before they are cut.
-const shutdownPatience = 5 * time.Second
+// shutdownPatience is how long clients may take to read their last replies after a signal before they are cut. Whoever
+// sent the signal expects an end within seconds, and one client that never reads must not be in the way.
+const shutdownPatience = time.Second
 
 func main() {
 	if err := run(os.Args[1:]); err != nil {
-		fmt.Fprintln(os.Stderr, "cellserver:", err)
+		fmt.Fprintln(os.Stderr, "cellserver:", strings.ReplaceAll(err.Error(), "\n", "; "))
 		os.Exit(1)
 	}
 }
 
 func run(args []string) error {
-	if len(args) == 1 {
+	if len(args) > 0 {
 		switch args[0] {
 		case "--help", "-h":
 			fmt.Print(server.Usage())
@@ -48,10 +50,10 @@ func run(args []string) error {
 	if err != nil {
 		return err
 	}
-	fmt.Println(s.Banner())
-
+	// Before the banner: whoever reads that may send a signal at once.
 	stop, cancel := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	defer cancel()
+	fmt.Println(s.Banner())
 	served := make(chan error, 1)
 	go func() { served <- s.Serve() }()
 	select {
@@ -61,7 +63,8 @@ func run(args []string) error {
 	}
 	patience, cancel := context.WithTimeout(context.Background(), shutdownPatience)
 	defer cancel()
-	if err := s.Shutdown(patience); err != nil {
+	// Cutting clients that don't read is an orderly end too.
+	if err := s.Shutdown(patience); err != nil && !errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
 	if err := <-served; !errors.Is(err, server.ErrServerClosed) {
