@@ -61,3 +61,34 @@ func TestFailedStartRemovesNothing(t *testing.T) {
 		})
 	}
 }
+
+// TestHangUpIsIgnored: a closed terminal doesn't stop the server, as it doesn't stop Redis.
+func TestHangUpIsIgnored(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("Windows has no signals to send")
+	}
+	p := start(t)
+	if err := p.command.Process.Signal(syscall.SIGHUP); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(100 * time.Millisecond)
+	throttle(t, goRedis(t, p, nil), "k", 15, 30, 60)
+	p.stop(syscall.SIGTERM)
+}
+
+// TestSocketOfSuccessorIsKept: a server that ends leaves a socket alone that another has put in the place of its own.
+func TestSocketOfSuccessorIsKept(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("Windows keeps no socket files")
+	}
+	socket := socketPath(t)
+	first := start(t, "--unixsocket", socket)
+	if err := os.Remove(socket); err != nil {
+		t.Fatal(err)
+	}
+	start(t, "--unixsocket", socket)
+	first.stop(syscall.SIGTERM)
+	if _, err := os.Lstat(socket); err != nil {
+		t.Error(err)
+	}
+}

@@ -41,7 +41,7 @@ type entry struct {
 	conn       *conn
 	first, end int
 	rest       []byte
-	resume     bool // the rest holds complete commands that had to wait for the batch
+	pending    bool // there are commands left that had to wait for the batch
 }
 
 // A batch is the unit of a loop's work: the commands of many connections, parsed together, then executed, then

@@ -194,11 +194,6 @@ func pexpireAt(s *Server, c *call, w *resp.Writer) { expireAfter(s, c, w, nanosP
 
 // expireAfter answers EXPIRE and its relatives: a time that has passed deletes, any other is refused.
 func expireAfter(s *Server, c *call, w *resp.Writer, unitNanos int64, relative bool) {
-	amount, ok := resp.ParseRedisInt(c.args[2])
-	if !ok {
-		w.Error(errNotInteger.Error())
-		return
-	}
 	var onlyIfNone, onlyIfLater bool
 	for _, word := range c.args[3:] {
 		switch {
@@ -211,6 +206,11 @@ func expireAfter(s *Server, c *call, w *resp.Writer, unitNanos int64, relative b
 			w.Error("ERR Unsupported option " + string(word))
 			return
 		}
+	}
+	amount, ok := resp.ParseRedisInt(c.args[2])
+	if !ok {
+		w.Error(errNotInteger.Error())
+		return
 	}
 	e := s.engineOf(c.key)
 	_, live := e.Get(c.key)

@@ -3,6 +3,7 @@ package server
 import (
 	"math/rand/v2"
 	"strconv"
+	"strings"
 
 	"github.com/cellserver/cellserver/engine"
 	"github.com/cellserver/cellserver/resp"
@@ -144,11 +145,28 @@ func parseScanOptions(words [][]byte) (options scanOptions, err error) {
 	return options, nil
 }
 
+// parseCursor reads a cursor as Redis does, with C's strtoul: a sign may stand before the digits, and nothing is 0.
+func parseCursor(word string) (cursor uint64, ok bool) {
+	digits := strings.TrimPrefix(word, "+")
+	negative := strings.HasPrefix(word, "-")
+	if negative {
+		digits = word[1:]
+	}
+	if word == "" {
+		return 0, true
+	}
+	cursor, err := strconv.ParseUint(digits, 10, 64)
+	if negative {
+		cursor = -cursor
+	}
+	return cursor, err == nil
+}
+
 // scan answers SCAN cursor [MATCH pattern] [COUNT count] [TYPE type]. It goes from shard to shard until it has looked at
 // count keys.
 func scan(l *loop, c *conn, args [][]byte, w *resp.Writer) {
-	cursor, err := strconv.ParseUint(string(args[1]), 10, 64)
-	if err != nil {
+	cursor, ok := parseCursor(string(args[1]))
+	if !ok {
 		w.Error("ERR invalid cursor")
 		return
 	}

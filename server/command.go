@@ -31,6 +31,7 @@ type command struct {
 	// local runs on the connection's loop, when all earlier commands of the connection have been answered.
 	local func(l *loop, c *conn, args [][]byte, w *resp.Writer)
 
+	slow        bool // not flagged as fast: newCommandTable sets it
 	subcommands []*command
 	container   string // for a subcommand: the name of the command it belongs to
 }
@@ -101,8 +102,10 @@ func newCommandTable(rows []*command) *commandTable {
 	t := &commandTable{byName: make(map[string]*command, len(rows)), sorted: rows}
 	for _, row := range rows {
 		t.byName[row.name] = row
+		row.slow = !row.has("fast")
 		for _, sub := range row.subcommands {
 			sub.container = row.name
+			sub.slow = !sub.has("fast")
 		}
 	}
 	return t

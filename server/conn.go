@@ -49,7 +49,8 @@ type conn struct {
 	sent   int
 
 	batch    *batch // holds an entry of this connection
-	readable bool   // became readable while its batch was in flight
+	pending  bool   // c.in or c.held has commands to carry out; nothing is read before they are
+	readable bool   // became readable when it could not be read
 	stalled  bool   // output waits for the peer to read; nothing is read meanwhile
 	closing  bool   // to be closed once the output is written
 	closed   bool
@@ -135,7 +136,10 @@ func (c *conn) flush() {
 	if c.stalled {
 		c.stalled = false
 		c.awaitWritable(false)
-		c.loop.ready = append(c.loop.ready, c) // what arrived meanwhile was left aside
+		if !c.pending {
+			c.readable = true // what arrived meanwhile was left aside
+		}
+		c.loop.requeue(c)
 	}
 }
 

@@ -3,7 +3,6 @@ package server
 import (
 	"fmt"
 	"io"
-	"log"
 	"net"
 	"syscall"
 	"time"
@@ -198,7 +197,7 @@ func (p *epoll) watchListeners() error {
 
 // rest stops accepting for a while.
 func (p *epoll) rest(err error) {
-	log.Printf("accept: %v; resting for %v", err, acceptPause)
+	p.server.resting.tell(err)
 	p.resting = time.Now().Add(acceptPause)
 }
 

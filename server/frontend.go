@@ -1,6 +1,10 @@
 package server
 
-import "time"
+import (
+	"log"
+	"sync"
+	"time"
+)
 
 // A front end brings connections and their bytes to the loops. All front ends feed the same loops with the same batches:
 // they differ in how a loop learns that a connection is ready, and in the transport.
@@ -40,3 +44,21 @@ const (
 // acceptPause is how long accepting rests after an error such as too many open files, which trying again at once would
 // only repeat.
 const acceptPause = 100 * time.Millisecond
+
+// restLogEvery is how often the log tells that accepting rests: the error may stay for long.
+const restLogEvery = 10 * time.Second
+
+// restLog tells of errors of accepting, now and then.
+type restLog struct {
+	mu   sync.Mutex
+	last time.Time
+}
+
+func (r *restLog) tell(err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if now := time.Now(); now.Sub(r.last) >= restLogEvery {
+		r.last = now
+		log.Printf("accept: %v; trying again every %v", err, acceptPause)
+	}
+}

@@ -3,7 +3,6 @@ package server
 import (
 	"errors"
 	"io"
-	"log"
 	"net"
 	"sync"
 	"sync/atomic"
@@ -58,7 +57,7 @@ func acceptWithGoroutines(s *Server) error {
 				case errors.Is(err, net.ErrClosed):
 					return
 				default:
-					log.Printf("accept: %v; resting for %v", err, acceptPause)
+					s.resting.tell(err)
 					time.Sleep(acceptPause)
 				}
 			}

@@ -39,7 +39,8 @@ func (s *Server) listen() error {
 			s.closeListeners()
 			return fmt.Errorf("cannot listen on unixsocket %s: %w", path, cause(err))
 		}
-		s.listeners, s.socket = append(s.listeners, listener), path
+		s.listeners = append(s.listeners, listener)
+		s.socket, _ = os.Lstat(path) // without it the socket is left behind, which the next start puts right
 	}
 	if len(s.listeners) == 0 {
 		return errors.New("none of the bind addresses is available")
@@ -76,8 +77,8 @@ func (s *Server) closeListeners() {
 	for _, listener := range s.listeners {
 		listener.Close()
 	}
-	if s.socket != "" {
-		os.Remove(s.socket)
+	if there, err := os.Lstat(s.config.UnixSocket); err == nil && s.socket != nil && os.SameFile(there, s.socket) {
+		os.Remove(s.config.UnixSocket)
 	}
 }
 

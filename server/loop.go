@@ -22,7 +22,8 @@ type loop struct {
 
 	now         int64 // the store's clock at the start of the pass, Unix ns
 	ready       []*conn
-	resumed     []*conn // hold input that needs no reading
+	resumed     []*conn // have something left to do in the next pass
+	turns       []*conn // those of this pass
 	conns       map[int64]*conn
 	connections atomic.Int64 // assigned to the loop, those on their way to it included
 	batches     []*batch     // free ones
@@ -75,43 +76,46 @@ func (l *loop) run() {
 	l.owner.release() // for the loops that are still at work
 }
 
-// pass serves what was ready. A connection is read once in a pass; one with commands left over is resumed until they
-// are done.
+// pass gives every connection that is ready, or was left with commands, one turn: it is read at most once, and one batch
+// of its commands is carried out. What is left has its turn in the next pass, so that those who come meanwhile, at
+// connections and in the inbox, wait for one turn of each of the others and not for all that they have sent.
 func (l *loop) pass() {
-	for len(l.ready) > 0 || len(l.resumed) > 0 {
+	l.turns, l.resumed = l.resumed, l.turns[:0]
+	for len(l.ready) > 0 || len(l.turns) > 0 {
 		l.owner.stepAside()
 		l.drain()
 		l.quietNs = l.now
 		b := l.takeBatch()
-		for len(l.resumed) > 0 && !b.full() {
-			c := l.resumed[len(l.resumed)-1]
-			l.resumed = l.resumed[:len(l.resumed)-1]
-			l.serve(b, c, false)
+		for len(l.turns) > 0 && !b.full() {
+			c := l.turns[len(l.turns)-1]
+			l.turns = l.turns[:len(l.turns)-1]
+			l.serve(b, c)
 		}
 		for len(l.ready) > 0 && !b.full() {
 			c := l.ready[len(l.ready)-1]
 			l.ready = l.ready[:len(l.ready)-1]
+			c.readable = true
 			if c.stalled {
 				c.flush()
 			} else {
-				l.serve(b, c, true)
+				l.serve(b, c)
 			}
 		}
 		l.execute(b)
 	}
 }
 
-// serve gives a connection its place in the batch: reads it if it may, and parses what is there.
-func (l *loop) serve(b *batch, c *conn, mayRead bool) {
-	if c.closed || c.closing || c.stalled {
-		return
-	}
-	if c.batch != nil {
-		c.readable = true
-		return
+// serve gives a connection its place in the batch: what it has left to carry out, or else what can be read.
+//
+// That nothing is read before the rest is carried out bounds the input that is held, and means that the end of the
+// input, which a client may send right after its last command, is met after all commands.
+func (l *loop) serve(b *batch, c *conn) {
+	if c.closed || c.closing || c.stalled || c.batch != nil {
+		return // it is queued again when its output is written or its batch answered
 	}
 	data, alive := c.in, true
-	if mayRead {
+	if !c.pending {
+		c.readable = false
 		data, alive = l.read(b, c)
 	}
 	if !alive {
@@ -124,9 +128,16 @@ func (l *loop) serve(b *batch, c *conn, mayRead bool) {
 	}
 	at := len(b.entries)
 	b.entries = append(b.entries, entry{conn: c, first: len(b.calls)})
-	rest, resume := l.parse(b, c, data)
+	rest, pending := l.parse(b, c, data)
 	e := &b.entries[at]
-	e.end, e.rest, e.resume = len(b.calls), rest, resume
+	e.end, e.rest, e.pending = len(b.calls), rest, pending
+}
+
+// requeue has a connection served again if there is something to do for it.
+func (l *loop) requeue(c *conn) {
+	if !c.closed && !c.stalled && (c.pending || c.readable) {
+		l.resumed = append(l.resumed, c)
+	}
 }
 
 // read reads once from a connection and returns the input to parse: what was kept, and what came. It returns false
@@ -180,15 +191,10 @@ func (l *loop) finish(b *batch) {
 		e := &b.entries[i]
 		c := e.conn
 		c.batch = nil
+		c.pending = e.pending
 		c.keep(e.rest)
 		c.flush()
-		switch {
-		case c.readable:
-			c.readable = false
-			l.ready = append(l.ready, c)
-		case e.resume:
-			l.resumed = append(l.resumed, c)
-		}
+		l.requeue(c)
 	}
 	b.reset()
 	l.batches = append(l.batches, b)
@@ -211,12 +217,12 @@ func (l *loop) idle() bool { return l.now-l.quietNs > int64(idleAfter) }
 // meanwhile.
 func (l *loop) wait(more bool) {
 	timeout := tick
-	if more || len(l.resumed) > 0 {
+	if more || len(l.resumed) > 0 || len(l.ready) > 0 {
 		timeout = 0
 	}
 	l.owner.release()
 	if l.inbox.empty() {
-		l.ready = l.poller.wait(l.ready[:0], timeout, l.idle())
+		l.ready = l.poller.wait(l.ready, timeout, l.idle())
 	}
 	l.owner.acquire()
 	l.woken.Store(false)

@@ -17,7 +17,8 @@ const (
 // ownership says who may use a shard now.
 type ownership struct {
 	state  atomic.Uint32
-	wanted atomic.Bool // a taker wants the shard: its loop steps aside at the end of the pass
+	wanted atomic.Bool // a taker wants the shard: its loop steps aside before its next batch
+	missed atomic.Bool // its loop wants it back: the next taker lets the loop have it first
 }
 
 // release lets others use the shard until acquire.
@@ -25,9 +26,14 @@ func (o *ownership) release() { o.state.Store(waiting) }
 
 // acquire takes the shard back for its loop. Whoever has it holds it for microseconds.
 func (o *ownership) acquire() {
+	if o.state.CompareAndSwap(waiting, running) {
+		return
+	}
+	o.missed.Store(true)
 	for spins := 0; !o.state.CompareAndSwap(waiting, running); spins++ {
 		pause(spins)
 	}
+	o.missed.Store(false)
 }
 
 // borrow takes the shard of a waiting loop, or returns false.
@@ -42,8 +48,8 @@ func (o *ownership) stepAside() {
 		return
 	}
 	o.release()
-	for spins := 0; o.wanted.Load(); spins++ {
-		pause(spins)
+	for spins := 0; o.wanted.Load() && o.state.Load() != lent; spins++ {
+		pause(spins) // until the taker has it; to wait for its end would be to risk meeting the next taker
 	}
 	o.acquire()
 }
@@ -70,7 +76,8 @@ func pause(spins int) {
 // must be called by the loop itself, between calls.
 //
 // There is one taker at a time, and a loop that wants to become it lets go of its own shard first: so takers cannot
-// wait for each other in a circle. A loop that runs gives way at the end of its pass.
+// wait for each other in a circle. A loop that runs gives way before its next batch; one that waits for its shard since
+// the last step gets it first. So a loop has a batch between any two steps, and no row of steps shuts it out.
 func (l *loop) exclusively(shards []int, step func()) {
 	if len(l.server.loops) == 1 {
 		step()
@@ -83,7 +90,7 @@ func (l *loop) exclusively(shards []int, step func()) {
 	for _, shard := range shards {
 		owner := &l.server.loops[shard].owner
 		owner.wanted.Store(true)
-		for spins := 0; !owner.borrow(); spins++ {
+		for spins := 0; owner.missed.Load() || !owner.borrow(); spins++ {
 			pause(spins)
 		}
 	}

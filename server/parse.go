@@ -9,17 +9,19 @@ import (
 	"github.com/cellserver/cellserver/resp"
 )
 
-const (
-	errThrottleUsage = replyError("Cell error: Store error: Usage: cl.throttle <key> <max_burst> <count per period> <period> [<quantity>]")
-	errKeyTooLong    = replyError("ERR key is longer than 65535 bytes")
-)
+const errKeyTooLong = replyError("ERR key is longer than 65535 bytes")
+
+// usage is redis-cell's error for the wrong number of arguments, of CL.THROTTLE and of CL.PROBE.
+func usage(c *command) error {
+	return replyError("Cell error: Store error: Usage: " + c.name + " <key> <max_burst> <count per period> <period> [<quantity>]")
+}
 
 // parse turns a connection's input into calls of the batch until the input or the batch is used up, and returns what is
-// left of it. resume says that there is more to do once the batch is answered.
+// left of it. pending says that there is more to do once the batch is answered.
 //
 // A command that is no call on one shard is carried out here and now, in its turn: where calls of the connection are
-// before it in the batch, it is held until they are answered.
-func (l *loop) parse(b *batch, c *conn, data []byte) (rest []byte, resume bool) {
+// before it in the batch, it is held until they are answered. One that may take long ends the connection's turn.
+func (l *loop) parse(b *batch, c *conn, data []byte) (rest []byte, pending bool) {
 	first := len(b.calls)
 	for !c.closing {
 		if len(b.calls) == cap(b.calls) || len(c.out) > pauseOutputBytes {
@@ -37,6 +39,8 @@ func (l *loop) parse(b *batch, c *conn, data []byte) (rest []byte, resume bool) 
 		case err != nil || !l.admit(b, c, words, behindCalls):
 			c.hold(words, err)
 			return data, true
+		case c.last != nil && c.last.slow && len(b.calls) == first && !c.closing:
+			return data, len(data) > 0
 		}
 	}
 	return nil, false
@@ -131,7 +135,7 @@ func (l *loop) lookup(words [][]byte) (*command, error) {
 	}
 	switch {
 	case !cmd.takes(len(words)) && cmd.decide != nil:
-		return cmd, errThrottleUsage
+		return cmd, usage(cmd)
 	case !cmd.takes(len(words)):
 		return cmd, replyError(resp.WrongArity(cmd.fullName()))
 	case cmd.subcommands != nil && len(words) > 1:
@@ -165,13 +169,13 @@ func (l *loop) addDecision(b *batch, c *conn, cmd *command, words [][]byte) {
 	hash := l.server.hasher.Sum(words[1])
 	call := l.add(b, c, cmd, l.server.shardOfHash(hash))
 	call.key = engine.Key{DB: c.db, Hash: hash, Bytes: words[1]}
-	call.limit, call.quantity, call.err = throttleArguments(words)
+	call.limit, call.quantity, call.err = throttleArguments(cmd, words)
 }
 
 // throttleArguments parses the integers of CL.THROTTLE, with redis-cell's words for what is none.
-func throttleArguments(words [][]byte) (limit gcra.Limit, quantity int64, err error) {
+func throttleArguments(cmd *command, words [][]byte) (limit gcra.Limit, quantity int64, err error) {
 	if len(words) > 6 {
-		return limit, 0, errThrottleUsage
+		return limit, 0, usage(cmd)
 	}
 	integers := [4]int64{3: 1}
 	for i, word := range words[2:] {

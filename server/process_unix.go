@@ -11,8 +11,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// reservedFiles is how many descriptors are kept for other things than clients, as Redis keeps them.
-const reservedFiles = 32
+const (
+	// reservedFiles is how many descriptors are kept for other things than clients, as Redis keeps them: listeners,
+	// standard streams, the runtime's own.
+	reservedFiles = 32
+	// filesPerShard is what an event loop opens: its epoll instance and what wakes it.
+	filesPerShard = 2
+)
 
 // fitMaxClients lowers maxclients to what the limit on open files allows. (Go raises the soft limit to the hard one at
 // the program's start.)
@@ -21,14 +26,16 @@ func (s *Server) fitMaxClients() error {
 	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {
 		return fmt.Errorf("cannot tell how many files may be open: %w", err)
 	}
-	if uint64(limit.Cur) >= uint64(s.config.MaxClients)+reservedFiles {
+	reserved := uint64(reservedFiles + filesPerShard*s.config.Shards)
+	if uint64(limit.Cur) >= uint64(s.config.MaxClients)+reserved {
 		return nil
 	}
-	if limit.Cur <= reservedFiles {
-		return fmt.Errorf("only %d files may be open, which leaves none for clients; raise the limit (ulimit -n)", limit.Cur)
+	if uint64(limit.Cur) <= reserved {
+		return fmt.Errorf("only %d files may be open, of which %d shards leave none for clients; raise the limit (ulimit -n)",
+			limit.Cur, s.config.Shards)
 	}
 	wanted := s.config.MaxClients
-	s.config.MaxClients = int(limit.Cur) - reservedFiles
+	s.config.MaxClients = int(uint64(limit.Cur) - reserved)
 	log.Printf("maxclients is %d instead of %d: no more than %d files may be open (ulimit -n)", s.config.MaxClients, wanted, limit.Cur)
 	return nil
 }

@@ -30,7 +30,8 @@ type Server struct {
 	loops     []*loop
 	allShards []int // the numbers of all of them
 	listeners []net.Listener
-	socket    string // path of the Unix socket that this server has made; empty: none
+	socket    os.FileInfo // of the Unix socket that this server has made; nil: none
+	resting   restLog
 	runID     string // 40 hex digits, as INFO tells it
 
 	taken    atomic.Bool // one loop holds shards of others: see exclusively

@@ -50,6 +50,7 @@ func run(args []string) error {
 	if err != nil {
 		return err
 	}
+	signal.Ignore(syscall.SIGHUP) // as Redis does: a closed terminal is no reason to stop
 	// Before the banner: whoever reads that may send a signal at once.
 	stop, cancel := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	defer cancel()
