@@ -16,7 +16,6 @@ import (
 func (l *loop) everywhere(step func(e *engine.Engine)) {
 	l.exclusively(l.server.allShards, func() {
 		for _, each := range l.server.loops {
-			each.engine.Advance(l.now)
 			step(each.engine)
 		}
 	})
@@ -71,7 +70,6 @@ func randomKey(l *loop, c *conn, _ [][]byte, w *resp.Writer) {
 	l.exclusively(l.server.allShards, func() {
 		total := 0
 		for _, each := range l.server.loops {
-			each.engine.Advance(l.now)
 			total += each.engine.Len(c.db)
 		}
 		if total == 0 {
@@ -184,9 +182,7 @@ func scan(l *loop, c *conn, args [][]byte, w *resp.Writer) {
 	}
 	for shard < shards && looked < options.count {
 		l.exclusively([]int{int(shard)}, func() {
-			e := l.server.loops[shard].engine
-			e.Advance(l.now)
-			within = e.Scan(c.db, within, options.count-looked, func(key []byte, _ int64) {
+			within = l.server.loops[shard].engine.Scan(c.db, within, options.count-looked, func(key []byte, _ int64) {
 				looked++
 				if options.pattern == nil || matches(options.pattern, key) {
 					found.Bulk(key)

@@ -293,3 +293,22 @@ func TestShutdownCutsTheDeaf(t *testing.T) {
 		}
 	})
 }
+
+// TestStepsOverShardsKnowTheTime: a command over several shards sees a key as gone from its TAT on, however long the
+// shards' loops have been idle.
+func TestStepsOverShardsKnowTheTime(t *testing.T) {
+	everySetting(t, func(t *testing.T, configure func(*Config)) {
+		c := dial(t, startServer(t, configure))
+		names := []string{"a", "b", "c", "d", "e", "f", "g", "h"}
+		for range 10 {
+			tat := time.Now().Add(30 * time.Millisecond).UnixNano()
+			for _, name := range names {
+				c.do("SET", name, fmt.Sprint(tat))
+			}
+			time.Sleep(time.Until(time.Unix(0, tat)) + 5*time.Millisecond)
+			if got := c.do(append([]string{"EXISTS"}, names...)...); got != "0" {
+				t.Errorf("EXISTS finds %s of the keys after their TAT", got)
+			}
+		}
+	})
+}

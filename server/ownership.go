@@ -72,14 +72,15 @@ func pause(spins int) {
 	}
 }
 
-// exclusively runs step while nobody else uses any of the shards, so that it is one atomic step over all of them. It
-// must be called by the loop itself, between calls.
+// exclusively runs step while nobody else uses any of the shards, whose engines are told the time, so that it is one
+// atomic step over all of them. It must be called by the loop itself, between calls.
 //
 // There is one taker at a time, and a loop that wants to become it lets go of its own shard first: so takers cannot
 // wait for each other in a circle. A loop that runs gives way before its next batch; one that waits for its shard since
 // the last step gets it first. So a loop has a batch between any two steps, and no row of steps shuts it out.
 func (l *loop) exclusively(shards []int, step func()) {
 	if len(l.server.loops) == 1 {
+		l.engine.Advance(l.now)
 		step()
 		return
 	}
@@ -93,6 +94,7 @@ func (l *loop) exclusively(shards []int, step func()) {
 		for spins := 0; owner.missed.Load() || !owner.borrow(); spins++ {
 			pause(spins)
 		}
+		l.server.loops[shard].engine.Advance(l.now)
 	}
 	step()
 	for _, shard := range shards {
