@@ -36,12 +36,11 @@ type call struct {
 	reply []byte // the reply, where it could not go to the connection's output at once
 }
 
-// An entry is a connection's part in a batch: calls[first:end], and the input that is left for later.
+// An entry is what a batch notes of a connection that has its turn: the input that is left for later.
 type entry struct {
-	conn       *conn
-	first, end int
-	rest       []byte
-	pending    bool // there are commands left that had to wait for the batch
+	conn    *conn
+	rest    []byte
+	pending bool // there are commands left that had to wait for the batch
 }
 
 // A batch is the unit of a loop's work: the commands of many connections, parsed together, then executed, then

@@ -111,7 +111,7 @@ func clientTracking(l *loop, c *conn, args [][]byte, w *resp.Writer) {
 			if id, ok := resp.ParseRedisInt(args[i]); !ok {
 				w.Error(errNotInteger.Error())
 				return
-			} else if !l.server.hasClient(l, id) {
+			} else if !l.hasClient(id) {
 				w.Error("ERR The client ID you want redirect to does not exist")
 				return
 			}
@@ -246,8 +246,14 @@ func (s *Server) clientsNow(l *loop) []describedConn {
 	return described
 }
 
-func (s *Server) hasClient(l *loop, id int64) bool {
-	return slices.ContainsFunc(s.clientsNow(l), func(d describedConn) bool { return d.conn.id == id })
+// hasClient says whether there is a connection of that number.
+func (l *loop) hasClient(id int64) (found bool) {
+	l.exclusively(l.server.allShards, func() {
+		for _, each := range l.server.loops {
+			found = found || each.conns[id] != nil
+		}
+	})
+	return found
 }
 
 // line is the connection's line in CLIENT LIST, with the fields of Redis 7.

@@ -10,7 +10,7 @@ import (
 // This file has COMMAND and its subcommands, all told from the command table.
 
 func commandAll(l *loop, _ *conn, _ [][]byte, w *resp.Writer) {
-	rows := l.server.commands.sorted
+	rows := l.server.commands.rows
 	w.Array(len(rows))
 	for _, row := range rows {
 		row.describe(w)
@@ -18,7 +18,7 @@ func commandAll(l *loop, _ *conn, _ [][]byte, w *resp.Writer) {
 }
 
 func commandCount(l *loop, _ *conn, _ [][]byte, w *resp.Writer) {
-	w.Int(int64(len(l.server.commands.sorted)))
+	w.Int(int64(len(l.server.commands.rows)))
 }
 
 func commandInfo(l *loop, c *conn, args [][]byte, w *resp.Writer) {
@@ -98,7 +98,7 @@ func (c *command) describeKeys(w *resp.Writer) {
 }
 
 func commandDocs(l *loop, _ *conn, args [][]byte, w *resp.Writer) {
-	rows := l.server.commands.sorted
+	rows := l.server.commands.rows
 	if len(args) > 2 {
 		rows = nil
 		for _, name := range args[2:] {
@@ -188,7 +188,7 @@ func commandList(l *loop, _ *conn, args [][]byte, w *resp.Writer) {
 		return
 	}
 	var names []string
-	for _, row := range l.server.commands.sorted {
+	for _, row := range l.server.commands.rows {
 		for _, c := range append([]*command{row}, row.subcommands...) {
 			if matching(c) {
 				names = append(names, c.fullName())

@@ -95,11 +95,11 @@ const (
 // commandTable finds commands by name, in any case.
 type commandTable struct {
 	byName map[string]*command
-	sorted []*command
+	rows   []*command
 }
 
 func newCommandTable(rows []*command) *commandTable {
-	t := &commandTable{byName: make(map[string]*command, len(rows)), sorted: rows}
+	t := &commandTable{byName: make(map[string]*command, len(rows)), rows: rows}
 	for _, row := range rows {
 		t.byName[row.name] = row
 		row.slow = !row.has("fast")

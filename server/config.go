@@ -85,7 +85,7 @@ var directives = []directive{
 		func(c *Config, v []string) error { return setInt(&c.MaxClients, v, 1, 1<<30) }},
 	{"io", "", "",
 		func(c *Config) string { return c.IO },
-		setIO},
+		func(c *Config, v []string) error { return setString(&c.IO, v) }},
 	{"constant-reply", "", "",
 		func(c *Config) string { return yesNo(c.ConstantReply) },
 		func(c *Config, v []string) error { return setBool(&c.ConstantReply, v) }},
@@ -239,8 +239,6 @@ func setBind(c *Config, values []string) error {
 	}
 	return nil
 }
-
-func setIO(c *Config, values []string) error { return setString(&c.IO, values) }
 
 func yesNo(b bool) string {
 	if b {

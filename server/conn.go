@@ -136,9 +136,6 @@ func (c *conn) flush() {
 	if c.stalled {
 		c.stalled = false
 		c.awaitWritable(false)
-		if !c.pending {
-			c.readable = true // what arrived meanwhile was left aside
-		}
 		c.loop.requeue(c)
 	}
 }

@@ -9,7 +9,7 @@
 //
 //	messages -> read every ready connection once -> parse all commands -> execute -> write replies -> sweep -> wait
 //
-// A pass handles a batch of up to 512 calls at a time. Parsing them all before the first is executed lets the memory
+// A pass handles a batch of up to 128 calls at a time. Parsing them all before the first is executed lets the memory
 // accesses of their keys overlap; writing after the last makes one system call of all replies to a connection.
 //
 // # One writer

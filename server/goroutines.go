@@ -13,15 +13,21 @@ import (
 // writes what the loop has to say.
 
 // signalPoller lets a loop wait for its inbox alone: readiness comes as messages.
-type signalPoller struct{ signal chan struct{} }
+type signalPoller struct {
+	signal chan struct{}
+	timer  *time.Timer // for wait, which would make one each time
+}
 
-func newSignalPoller() (poller, error) { return &signalPoller{signal: make(chan struct{}, 1)}, nil }
+func newSignalPoller() (poller, error) {
+	return &signalPoller{signal: make(chan struct{}, 1), timer: time.NewTimer(0)}, nil
+}
 
 func (p *signalPoller) wait(ready []*conn, timeout time.Duration, _ bool) []*conn {
 	if timeout > 0 {
+		p.timer.Reset(timeout)
 		select {
 		case <-p.signal:
-		case <-time.After(timeout):
+		case <-p.timer.C:
 		}
 	}
 	return ready

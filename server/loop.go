@@ -126,11 +126,8 @@ func (l *loop) serve(b *batch, c *conn) {
 	if c.out == nil {
 		c.out = l.outputs.take()
 	}
-	at := len(b.entries)
-	b.entries = append(b.entries, entry{conn: c, first: len(b.calls)})
 	rest, pending := l.parse(b, c, data)
-	e := &b.entries[at]
-	e.end, e.rest, e.pending = len(b.calls), rest, pending
+	b.entries = append(b.entries, entry{c, rest, pending})
 }
 
 // requeue has a connection served again if there is something to do for it.

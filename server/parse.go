@@ -39,7 +39,7 @@ func (l *loop) parse(b *batch, c *conn, data []byte) (rest []byte, pending bool)
 		case err != nil || !l.admit(b, c, words, behindCalls):
 			c.hold(words, err)
 			return data, true
-		case c.last != nil && c.last.slow && len(b.calls) == first && !c.closing:
+		case len(b.calls) == first && c.last.slow: // a command was carried out, not put into the batch
 			return data, len(data) > 0
 		}
 	}
@@ -104,15 +104,15 @@ func (l *loop) admit(b *batch, c *conn, words [][]byte, behindCalls bool) bool {
 	case cmd.decide != nil:
 		l.addDecision(b, c, cmd, words)
 	case cmd.keyed != nil:
-		shard, sameShard := l.shardOf(cmd, words)
-		if sameShard {
-			l.addKeyed(b, c, cmd, words, shard)
+		key := l.server.key(c.db, words[cmd.keys.first])
+		if l.oneShard(cmd, words, key) {
+			l.addKeyed(b, c, cmd, words, key)
 			break
 		}
 		if behindCalls {
 			return false
 		}
-		l.runOverShards(c, cmd, words)
+		l.runOverShards(c, cmd, words, key)
 	default:
 		if behindCalls {
 			return false
@@ -166,9 +166,9 @@ func (l *loop) addFailure(b *batch, c *conn, cmd *command, err error) {
 
 // addDecision takes in CL.THROTTLE key max_burst count period [quantity], or CL.PROBE.
 func (l *loop) addDecision(b *batch, c *conn, cmd *command, words [][]byte) {
-	hash := l.server.hasher.Sum(words[1])
-	call := l.add(b, c, cmd, l.server.shardOfHash(hash))
-	call.key = engine.Key{DB: c.db, Hash: hash, Bytes: words[1]}
+	key := l.server.key(c.db, words[1])
+	call := l.add(b, c, cmd, l.server.shardOfHash(key.Hash))
+	call.key = key
 	call.limit, call.quantity, call.err = throttleArguments(cmd, words)
 }
 
@@ -188,15 +188,14 @@ func throttleArguments(cmd *command, words [][]byte) (limit gcra.Limit, quantity
 	return gcra.Limit{MaxBurst: integers[0], Count: integers[1], Period: integers[2]}, integers[3], nil
 }
 
-func (l *loop) addKeyed(b *batch, c *conn, cmd *command, words [][]byte, shard int) {
-	call := l.add(b, c, cmd, shard)
-	call.args = b.keep(words)
-	call.key = l.server.key(c.db, words[cmd.keys.first])
+func (l *loop) addKeyed(b *batch, c *conn, cmd *command, words [][]byte, key engine.Key) {
+	call := l.add(b, c, cmd, l.server.shardOfHash(key.Hash))
+	call.key, call.args = key, b.keep(words)
 }
 
 // runOverShards carries out a command whose keys are of several shards, as one step over all of them.
-func (l *loop) runOverShards(c *conn, cmd *command, words [][]byte) {
-	whole := &call{conn: c, command: cmd, args: words, key: l.server.key(c.db, words[cmd.keys.first])}
+func (l *loop) runOverShards(c *conn, cmd *command, words [][]byte, key engine.Key) {
+	whole := &call{conn: c, command: cmd, args: words, key: key}
 	c.beginCommand()
 	l.exclusively(l.shardsOf(cmd, words), func() {
 		out := l.apply(whole, nil, c.out)
@@ -221,15 +220,15 @@ func (l *loop) runLocal(c *conn, cmd *command, words [][]byte) {
 	c.out = w.Buf
 }
 
-// shardOf returns the shard of a command's keys, and whether all of them are of that one.
-func (l *loop) shardOf(cmd *command, words [][]byte) (shard int, same bool) {
-	shard = l.server.shardOfKey(words[cmd.keys.first])
+// oneShard says whether all keys of a command are of the shard of the first.
+func (l *loop) oneShard(cmd *command, words [][]byte, first engine.Key) bool {
+	shard := l.server.shardOfHash(first.Hash)
 	for i := cmd.keys.first + cmd.keys.step; i < cmd.keys.end(len(words)); i += cmd.keys.step {
 		if l.server.shardOfKey(words[i]) != shard {
-			return shard, false
+			return false
 		}
 	}
-	return shard, true
+	return true
 }
 
 // shardsOf returns the shards of a command's keys, each once.
