@@ -1,6 +1,9 @@
 package keyspace
 
-import "math"
+import (
+	"math"
+	"unsafe"
+)
 
 const (
 	arenaBlockBytes = 1024
@@ -13,6 +16,9 @@ const (
 )
 
 type arenaBlock [arenaBlockBytes]byte
+
+// bytes returns the block as a slice. Indexing the array itself would miss one more cache line: see groupBlock.at.
+func (b *arenaBlock) bytes() []byte { return unsafe.Slice((*byte)(unsafe.Pointer(b)), arenaBlockBytes) }
 
 // An arena holds the records of one segment back to back: length, key. It is one run of bytes cut into blocks, so a
 // record may lie across blocks; that is how keys of any length share blocks of one size without loss. Records are
@@ -63,7 +69,7 @@ func (a *arena) append(key []byte, pool *pool[arenaBlock]) uint32 {
 
 func (a *arena) write(at uint32, p []byte) {
 	for len(p) > 0 {
-		n := copy(a.blocks[at/arenaBlockBytes][at%arenaBlockBytes:], p)
+		n := copy(a.blocks[at/arenaBlockBytes].bytes()[at%arenaBlockBytes:], p)
 		at += uint32(n)
 		p = p[n:]
 	}
@@ -71,7 +77,7 @@ func (a *arena) write(at uint32, p []byte) {
 
 // holds reports whether the record's key is key.
 func (a *arena) holds(record uint32, key []byte) bool {
-	block := a.blocks[record/arenaBlockBytes]
+	block := a.blocks[record/arenaBlockBytes].bytes()
 	begin := int(record%arenaBlockBytes) + recordHeaderBytes
 	if end := begin + len(key); end <= arenaBlockBytes {
 		length := int(block[begin-2]) | int(block[begin-1])<<8
@@ -82,7 +88,7 @@ func (a *arena) holds(record uint32, key []byte) bool {
 
 func (a *arena) equal(at uint32, p []byte) bool {
 	for len(p) > 0 {
-		piece := a.blocks[at/arenaBlockBytes][at%arenaBlockBytes:]
+		piece := a.blocks[at/arenaBlockBytes].bytes()[at%arenaBlockBytes:]
 		piece = piece[:min(len(piece), len(p))]
 		if string(piece) != string(p[:len(piece)]) {
 			return false
@@ -95,18 +101,18 @@ func (a *arena) equal(at uint32, p []byte) bool {
 
 func (a *arena) keyBytes(record uint32) int { return int(a.byte(record)) | int(a.byte(record+1))<<8 }
 
-func (a *arena) byte(at uint32) byte { return a.blocks[at/arenaBlockBytes][at%arenaBlockBytes] }
+func (a *arena) byte(at uint32) byte { return a.blocks[at/arenaBlockBytes].bytes()[at%arenaBlockBytes] }
 
 // key returns the record's key: a part of its block, or a copy in scratch where it lies across blocks.
 func (a *arena) key(record uint32, scratch *[]byte) []byte {
 	n := a.keyBytes(record)
 	begin := int(record%arenaBlockBytes) + recordHeaderBytes
 	if end := begin + n; end <= arenaBlockBytes {
-		return a.blocks[record/arenaBlockBytes][begin:end:end]
+		return a.blocks[record/arenaBlockBytes].bytes()[begin:end:end]
 	}
 	key := (*scratch)[:0]
 	for at := record + recordHeaderBytes; n > 0; {
-		piece := a.blocks[at/arenaBlockBytes][at%arenaBlockBytes:]
+		piece := a.blocks[at/arenaBlockBytes].bytes()[at%arenaBlockBytes:]
 		piece = piece[:min(len(piece), n)]
 		key = append(key, piece...)
 		at += uint32(len(piece))

@@ -72,7 +72,7 @@ func (s *segment) find(hash uint64, key []byte) (*group, int) {
 	}
 	tag := tagOf(hash)
 	for p := s.home(hash); ; p = s.next(p) {
-		g := &s.groups[p.block][p.group]
+		g := s.groups[p.block].at(p.group)
 		for m := g.matching(tag); m != 0; m = m.rest() {
 			if slot := m.first(); s.arena.holds(g.keys[slot], key) {
 				return g, slot
@@ -87,7 +87,7 @@ func (s *segment) find(hash uint64, key []byte) (*group, int) {
 // vacancy returns the group and slot that a new entry takes: the first on its probe that is empty or a tombstone.
 func (s *segment) vacancy(hash uint64) (*group, int) {
 	for p := s.home(hash); ; p = s.next(p) {
-		g := &s.groups[p.block][p.group]
+		g := s.groups[p.block].at(p.group)
 		if free := g.free(); free != 0 {
 			return g, free.first()
 		}
@@ -112,7 +112,7 @@ func (s *segment) seatFor(hash uint64, keyBytes int, now int64) (found seat, ok 
 		return seat{}, false
 	}
 	for p := s.home(hash); found.group == nil; p = s.next(p) {
-		found = s.seatIn(&s.groups[p.block][p.group], keyBytes, now)
+		found = s.seatIn(s.groups[p.block].at(p.group), keyBytes, now)
 	}
 	g, slot := found.group, found.slot
 	if g.empty().has(slot) && int(s.live+s.tombstones) >= s.capacity() {

@@ -9,7 +9,7 @@ import (
 // MaxKeyBytes is the length of the longest key: what the two bytes before a key in its record can say.
 const MaxKeyBytes = 1<<16 - 1
 
-// A Table maps keys, any bytes, to int64 values. The value is also the entry's deadline: at any now >= value the entry
+// A Table maps keys, any bytes, to int64 values, 0 or more. The value is also the entry's deadline: at any now >= value the entry
 // is dead. To Find, Scan and Random a dead entry is an entry like any other (the caller knows the time); Insert drops
 // the dead from a segment it has to rebuild, Sweep removes them everywhere.
 //
@@ -68,7 +68,7 @@ func (t *Table) Touch(hash uint64) uint64 {
 		return 0
 	}
 	p := s.home(hash)
-	g := &s.groups[p.block][p.group]
+	g := s.groups[p.block].at(p.group)
 	return g.tags + uint64(g.values[0]) + uint64(g.values[slotsPerGroup-1])
 }
 
@@ -79,10 +79,10 @@ func (t *Table) TouchRecord(hash uint64, now int64) uint64 {
 		return 0
 	}
 	p := s.home(hash)
-	g := &s.groups[p.block][p.group]
-	m := g.matching(tagOf(hash))
+	g := s.groups[p.block].at(p.group)
+	m, seats := g.matching(tagOf(hash)), g.reusable(now)
 	if m == 0 {
-		m = g.reusable(now) // where an Insert would put the key
+		m = seats // where an Insert would put the key
 	}
 	if m == 0 {
 		return 0
