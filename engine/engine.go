@@ -75,8 +75,8 @@ func (e *Engine) TouchRecord(db int, hash uint64) uint64 {
 	return e.databases[db].TouchRecord(hash, e.now)
 }
 
-// Throttle applies one CL.THROTTLE call. An error changes nothing; its text is the reply.
-func (e *Engine) Throttle(key Key, limit gcra.Limit, quantity int64) (gcra.Decision, error) {
+// Throttle applies one CL.THROTTLE call and puts the outcome into decision. An error changes nothing; its text is the reply.
+func (e *Engine) Throttle(key *Key, limit *gcra.Limit, quantity int64, decision *gcra.Decision) error {
 	table := e.databases[key.DB]
 	entry := table.Find(key.Hash, key.Bytes)
 	stored := e.now
@@ -84,9 +84,8 @@ func (e *Engine) Throttle(key Key, limit gcra.Limit, quantity int64) (gcra.Decis
 		stored = *entry
 	}
 	e.countLookup(stored)
-	decision, err := gcra.Decide(stored, e.now, limit, quantity)
-	if err != nil {
-		return decision, err
+	if err := gcra.Decide(stored, e.now, limit, quantity, decision); err != nil {
+		return err
 	}
 	if decision.Limited {
 		e.stats.Limited++
@@ -95,7 +94,7 @@ func (e *Engine) Throttle(key Key, limit gcra.Limit, quantity int64) (gcra.Decis
 	}
 	switch decision.Write {
 	case gcra.Keep:
-		return decision, nil
+		return nil
 	case gcra.Remove:
 		table.Delete(key.Hash, key.Bytes)
 	case gcra.Store:
@@ -106,16 +105,16 @@ func (e *Engine) Throttle(key Key, limit gcra.Limit, quantity int64) (gcra.Decis
 		}
 	}
 	e.stats.Changes++
-	return decision, nil
+	return nil
 }
 
-// Probe returns what Throttle would, and changes nothing.
-func (e *Engine) Probe(key Key, limit gcra.Limit, quantity int64) (gcra.Decision, error) {
-	stored, live := e.Get(key)
+// Probe puts into decision what Throttle would, and changes nothing.
+func (e *Engine) Probe(key *Key, limit *gcra.Limit, quantity int64, decision *gcra.Decision) error {
+	stored, live := e.Get(*key)
 	if !live {
 		stored = e.now
 	}
-	return gcra.Decide(stored, e.now, limit, quantity)
+	return gcra.Decide(stored, e.now, limit, quantity, decision)
 }
 
 // Get returns the TAT of a live key.

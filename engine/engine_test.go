@@ -100,6 +100,7 @@ func TestThrottleAllocatesNothing(t *testing.T) {
 	fill(e, hasher, 10_000)
 	names := [][]byte{[]byte("key:77"), []byte("fresh"), []byte("full")}
 	now := start
+	var decision gcra.Decision
 	allocated := testing.AllocsPerRun(10_000, func() {
 		now += 2e9
 		e.Advance(now)
@@ -107,7 +108,7 @@ func TestThrottleAllocatesNothing(t *testing.T) {
 			key := Key{Hash: hasher.Sum(name), Bytes: name}
 			_ = e.Touch(0, key.Hash) + e.TouchRecord(0, key.Hash)
 			for range 2 {
-				if _, err := e.Throttle(key, gcra.Limit{MaxBurst: 0, Count: 1, Period: 1}, 1); err != nil {
+				if err := e.Throttle(&key, &gcra.Limit{MaxBurst: 0, Count: 1, Period: 1}, 1, &decision); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -122,6 +123,7 @@ func TestThrottleAllocatesNothing(t *testing.T) {
 // a Go map.
 func BenchmarkThrottle(b *testing.B) {
 	limit := gcra.Limit{MaxBurst: 100, Count: 1000, Period: 60}
+	var decision gcra.Decision
 	for _, n := range []int{1_000_000, 10_000_000} {
 		names := make([][]byte, 1<<16)
 		pick := rand.New(rand.NewPCG(7, 8))
@@ -152,7 +154,7 @@ func BenchmarkThrottle(b *testing.B) {
 					touched += e.TouchRecord(0, keys[j].Hash)
 				}
 				for j := range keys {
-					if _, err := e.Throttle(keys[j], limit, 1); err != nil {
+					if err := e.Throttle(&keys[j], &limit, 1, &decision); err != nil {
 						b.Fatal(err)
 					}
 				}
@@ -172,8 +174,7 @@ func BenchmarkThrottle(b *testing.B) {
 				if !found {
 					stored = start
 				}
-				decision, err := gcra.Decide(stored, start, limit, 1)
-				if err != nil {
+				if err := gcra.Decide(stored, start, &limit, 1, &decision); err != nil {
 					b.Fatal(err)
 				}
 				if decision.Write == gcra.Store {

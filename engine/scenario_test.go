@@ -121,13 +121,14 @@ func (s *scenario) run(operation string, args []string) string {
 	return ""
 }
 
-func (s *scenario) decide(call func(Key, gcra.Limit, int64) (gcra.Decision, error), args []string) string {
+func (s *scenario) decide(call func(*Key, *gcra.Limit, int64, *gcra.Decision) error, args []string) string {
 	numbers := []int64{0, 0, 0, 1}
 	for i, arg := range args[1:] {
 		numbers[i] = s.integer(arg)
 	}
-	d, err := call(s.key(args[0]), gcra.Limit{MaxBurst: numbers[0], Count: numbers[1], Period: numbers[2]}, numbers[3])
-	if err != nil {
+	key, limit := s.key(args[0]), gcra.Limit{MaxBurst: numbers[0], Count: numbers[1], Period: numbers[2]}
+	var d gcra.Decision
+	if err := call(&key, &limit, numbers[3], &d); err != nil {
 		return err.Error() + "; " + s.stored(args[0])
 	}
 	limited := 0

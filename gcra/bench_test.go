@@ -28,7 +28,7 @@ func BenchmarkDecide(b *testing.B) {
 		b.Run(call.name, func(b *testing.B) {
 			var sum int64
 			for b.Loop() {
-				decision, _ := Decide(start+call.debtNanos, start, call.limit, call.quantity)
+				decision, _ := decide(start+call.debtNanos, start, call.limit, call.quantity)
 				sum += decision.TAT
 			}
 		})
@@ -38,7 +38,7 @@ func BenchmarkDecide(b *testing.B) {
 func TestDecideDoesNotAllocate(t *testing.T) {
 	for _, call := range benchmarkCalls {
 		allocs := testing.AllocsPerRun(100, func() {
-			Decide(start+call.debtNanos, start, call.limit, call.quantity)
+			decide(start+call.debtNanos, start, call.limit, call.quantity)
 		})
 		if allocs != 0 {
 			t.Errorf("%s: %v allocations per call, want none", call.name, allocs)

@@ -14,8 +14,8 @@ func ExampleDecide() {
 
 	keys := map[string]int64{} // a key that is missing reads as TAT 0, long past: a full bucket
 	throttle := func(quantity int64) {
-		decision, err := gcra.Decide(keys["user123"], now, limit, quantity)
-		if err != nil {
+		var decision gcra.Decision
+		if err := gcra.Decide(keys["user123"], now, &limit, quantity, &decision); err != nil {
 			fmt.Println(err)
 			return
 		}

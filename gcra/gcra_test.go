@@ -10,6 +10,12 @@ import (
 	"time"
 )
 
+// decide is Decide with results of its own.
+func decide(stored, now int64, limit Limit, quantity int64) (decision Decision, err error) {
+	err = Decide(stored, now, &limit, quantity, &decision)
+	return decision, err
+}
+
 // start is the instant at which stories begin, in January 2027.
 const start int64 = 1_800_000_000_000_000_000
 
@@ -29,7 +35,7 @@ func (s store) throttle(t *testing.T, now int64, args []string) (Decision, error
 	}
 	limit := Limit{MaxBurst: numbers[0], Count: numbers[1], Period: numbers[2]}
 
-	decision, err := Decide(s[args[0]], now, limit, numbers[3])
+	decision, err := decide(s[args[0]], now, limit, numbers[3])
 	switch decision.Write {
 	case Store:
 		s[args[0]] = decision.TAT
@@ -237,7 +243,7 @@ func TestWrite(t *testing.T) {
 		{"given back to a bucket full just now", start, -1, Keep, start},
 	}
 	for _, test := range tests {
-		decision, err := Decide(test.stored, start, limit, test.quantity)
+		decision, err := decide(test.stored, start, limit, test.quantity)
 		if err != nil || decision.Write != test.wantWrite || decision.TAT != test.wantTAT {
 			t.Errorf("%s: Write %d, TAT %d, error %v, want %d, %d",
 				test.name, decision.Write, decision.TAT, err, test.wantWrite, test.wantTAT)
@@ -262,7 +268,7 @@ func TestStoredFarAway(t *testing.T) {
 		{"2⁶⁴-1 ns ahead, given back", math.MaxInt64, math.MinInt64, math.MinInt64, [5]int64{0, 5, 5, -1, 0}},
 	}
 	for _, test := range tests {
-		decision, err := Decide(test.stored, test.now, limit, test.quantity)
+		decision, err := decide(test.stored, test.now, limit, test.quantity)
 		if err != nil || reply(decision) != test.want {
 			t.Errorf("%s: %v, error %v, want %v", test.name, reply(decision), err, test.want)
 		}
@@ -282,7 +288,7 @@ func TestFastRates(t *testing.T) {
 		limit := Limit{MaxBurst: 0, Count: test.rate, Period: 1}
 		tat, passed := int64(0), int64(0)
 		for now := start; now <= start+nanosPerSecond; now += test.stepNanos {
-			decision, err := Decide(tat, now, limit, 1)
+			decision, err := decide(tat, now, limit, 1)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -348,7 +354,7 @@ func TestErrors(t *testing.T) {
 		{Limit{4, 0, 10}, 6, zeroRateText},
 	}
 	for _, test := range tests {
-		decision, err := Decide(0, start, test.limit, test.quantity)
+		decision, err := decide(0, start, test.limit, test.quantity)
 		got := ""
 		if err != nil {
 			got = err.Error()
@@ -367,14 +373,14 @@ func TestEndOfTime(t *testing.T) {
 	limit := Limit{MaxBurst: 1, Count: 1, Period: 1}
 	const last = math.MaxInt64 - nanosPerSecond
 
-	decision, err := Decide(0, last, limit, 1)
+	decision, err := decide(0, last, limit, 1)
 	if err != nil || decision.TAT != math.MaxInt64 || decision.Write != Store {
 		t.Errorf("to the last instant: %+v, error %v", decision, err)
 	}
-	if _, err := Decide(0, last+1, limit, 1); !errors.Is(err, ErrQuantity) {
+	if _, err := decide(0, last+1, limit, 1); !errors.Is(err, ErrQuantity) {
 		t.Errorf("one past the last instant: error %v, want ErrQuantity", err)
 	}
-	decision, err = Decide(math.MaxInt64, last+1, limit, 2)
+	decision, err = decide(math.MaxInt64, last+1, limit, 2)
 	if err != nil || reply(decision) != [5]int64{1, 2, 1, 1, 1} {
 		t.Errorf("refused at the end of time: %v, error %v", reply(decision), err)
 	}

@@ -16,7 +16,7 @@ type call struct {
 }
 
 func (c call) decide() (Decision, error) {
-	return Decide(c.stored, c.now, c.limit, c.quantity)
+	return decide(c.stored, c.now, c.limit, c.quantity)
 }
 
 // twin is Decide as section 3 of the design writes it, in integers that have no size.

@@ -24,7 +24,7 @@ type command struct {
 	args       []string // names of the arguments for COMMAND DOCS, "[x]" for an optional one
 
 	// decide answers a GCRA call: CL.THROTTLE and CL.PROBE, whose arguments are parsed before the call is sent anywhere.
-	decide func(e *engine.Engine, key engine.Key, limit gcra.Limit, quantity int64) (gcra.Decision, error)
+	decide func(e *engine.Engine, key *engine.Key, limit *gcra.Limit, quantity int64, decision *gcra.Decision) error
 	// keyed runs on the shard of the command's keys, wherever the connection is, with the shard at its disposal. Where
 	// the keys are of several shards it has them all.
 	keyed func(s *Server, c *call, w *resp.Writer)

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/cellserver/cellserver/engine"
+	"github.com/cellserver/cellserver/gcra"
 	"github.com/cellserver/cellserver/resp"
 )
 
@@ -32,9 +33,10 @@ type loop struct {
 	words       [][]byte // of the command being parsed
 	lastName    []byte   // the command word looked up last, which is nearly always the next one too
 	lastCommand *command
-	writer      resp.Writer // of the reply being written
-	quietNs     int64       // time of the last pass that had work
-	sweepNs     int64       // time of the last sweep
+	writer      resp.Writer   // of the reply being written
+	decision    gcra.Decision // of the call being applied
+	quietNs     int64         // time of the last pass that had work
+	sweepNs     int64         // time of the last sweep
 	stopping    bool
 	stats       loopStats
 	touched     uint64 // keeps the compiler from dropping the touching of keys

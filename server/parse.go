@@ -155,13 +155,14 @@ func (l *loop) lookup(words [][]byte) (*command, error) {
 func (l *loop) add(b *batch, c *conn, cmd *command, shard int) *call {
 	call := b.add()
 	c.beginCommand()
-	call.conn, call.command, call.shard, call.mute = c, cmd, shard, c.endCommand()
+	call.conn, call.command, call.shard, call.mute, call.err = c, cmd, shard, c.endCommand(), nil
 	return call
 }
 
 // addFailure answers a command that cannot be carried out, in its turn.
 func (l *loop) addFailure(b *batch, c *conn, cmd *command, err error) {
-	l.add(b, c, cmd, l.index).err = err
+	call := l.add(b, c, cmd, l.index)
+	call.key, call.err = engine.Key{}, err
 }
 
 // addDecision takes in CL.THROTTLE key max_burst count period [quantity], or CL.PROBE.
