@@ -25,6 +25,7 @@ type Engine struct {
 	sweeps    [Databases]sweep
 	now       int64 // Unix ns, the latest time told
 	stats     Stats
+	watches   map[watchedKey]*watch // keys whose changes are counted; nil: none
 }
 
 // Stats counts what happened since the engine was made.
@@ -51,6 +52,7 @@ func (s *Stats) Add(other Stats) {
 func New(hasher keyspace.Hasher) *Engine {
 	e := &Engine{hasher: hasher}
 	for db := range e.databases {
+		e.countFlush(db)
 		e.databases[db] = keyspace.New(hasher.Sum)
 	}
 	return e
@@ -104,7 +106,7 @@ func (e *Engine) Throttle(key *Key, limit *gcra.Limit, quantity int64, decision 
 			table.Insert(key.Hash, key.Bytes, decision.TAT, e.now)
 		}
 	}
-	e.stats.Changes++
+	e.changed(key)
 	return nil
 }
 
@@ -122,6 +124,12 @@ func (e *Engine) Get(key Key) (tatNanos int64, live bool) {
 	tatNanos, live = e.peek(key)
 	e.countLookup(tatNanos)
 	return tatNanos, live
+}
+
+// Live says whether a key is there. It counts neither as a hit nor as a miss.
+func (e *Engine) Live(key Key) bool {
+	_, live := e.peek(key)
+	return live
 }
 
 // peek is Get without counting a hit or a miss.
@@ -153,7 +161,15 @@ func (e *Engine) Store(key Key, tatNanos int64) {
 	} else {
 		table.Insert(key.Hash, key.Bytes, tatNanos, e.now)
 	}
+	e.changed(&key)
+}
+
+// changed notes an effect on one key.
+func (e *Engine) changed(key *Key) {
 	e.stats.Changes++
+	if e.watches != nil {
+		e.countChange(key)
+	}
 }
 
 // Delete removes the key and says whether it was there, alive.
@@ -161,7 +177,7 @@ func (e *Engine) Delete(key Key) bool {
 	_, live := e.peek(key)
 	if live {
 		e.databases[key.DB].Delete(key.Hash, key.Bytes)
-		e.stats.Changes++
+		e.changed(&key)
 	}
 	return live
 }
@@ -172,6 +188,7 @@ func (e *Engine) Flush(db int) {
 	if e.databases[db].Len() == 0 {
 		return
 	}
+	e.countFlush(db)
 	e.databases[db] = keyspace.New(e.hasher.Sum)
 	e.sweeps[db] = sweep{}
 	e.stats.Changes++

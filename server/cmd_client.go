@@ -263,7 +263,7 @@ func (c *conn) line(nowNanos int64) string {
 	for _, flag := range []struct {
 		set    bool
 		letter string
-	}{{c.isUnix(), "U"}, {c.tracking.on, "t"}, {c.tracking.broadcast, "B"}, {c.noEvict, "e"}, {c.noTouch, "T"}, {c.closing, "c"}} {
+	}{{c.multi != nil, "x"}, {c.isUnix(), "U"}, {c.tracking.on, "t"}, {c.tracking.broadcast, "B"}, {c.noEvict, "e"}, {c.noTouch, "T"}, {c.closing, "c"}} {
 		if flag.set {
 			flags += flag.letter
 		}
@@ -282,10 +282,14 @@ func (c *conn) line(nowNanos int64) string {
 	age := int64((c.loop.server.clock.uptime() - c.created).Seconds())
 	idle := (nowNanos - c.lastUseNs) / nanosPerSecond
 	queued := len(c.out) - c.sent
-	return fmt.Sprintf("id=%d addr=%s laddr=%s fd=%d name=%s age=%d idle=%d flags=%s db=%d sub=0 psub=0 ssub=0 multi=-1"+
-		" qbuf=%d qbuf-free=%d argv-mem=0 multi-mem=0 rbs=%d rbp=%d obl=%d oll=0 omem=%d tot-mem=%d events=%s cmd=%s user=%s"+
+	queuedCommands, queuedBytes := -1, 0
+	if c.multi != nil {
+		queuedCommands, queuedBytes = len(c.multi.commands), c.multi.bytes
+	}
+	return fmt.Sprintf("id=%d addr=%s laddr=%s fd=%d name=%s age=%d idle=%d flags=%s db=%d sub=0 psub=0 ssub=0 multi=%d"+
+		" qbuf=%d qbuf-free=%d argv-mem=0 multi-mem=%d rbs=%d rbp=%d obl=%d oll=0 omem=%d tot-mem=%d events=%s cmd=%s user=%s"+
 		" redir=%d resp=%d lib-name=%s lib-ver=%s",
-		c.id, peer, local, fd, c.name, age, idle, flags, c.db,
-		len(c.in), cap(c.in)-len(c.in), cap(c.out), cap(c.out), queued, max(0, cap(c.out)-outputBytes), cap(c.in)+cap(c.out),
+		c.id, peer, local, fd, c.name, age, idle, flags, c.db, queuedCommands,
+		len(c.in), cap(c.in)-len(c.in), queuedBytes, cap(c.out), cap(c.out), queued, max(0, cap(c.out)-outputBytes), cap(c.in)+cap(c.out),
 		events, lastCommand, defaultUser, c.redirect(), c.version, c.libName, c.libVer)
 }

@@ -143,11 +143,13 @@ func writeModules(w *resp.Writer) {
 func moduleList(_ *loop, _ *conn, _ [][]byte, w *resp.Writer) { writeModules(w) }
 
 // reset makes the connection as it was when it was new.
-func reset(_ *loop, c *conn, _ [][]byte, w *resp.Writer) {
+func reset(l *loop, c *conn, _ [][]byte, w *resp.Writer) {
 	c.version, c.db, c.reply = 2, 0, replyOn
 	c.name = ""
 	c.noEvict, c.noTouch = false, false
 	c.tracking = tracking{}
+	c.multi = nil
+	l.unwatch(c)
 	w.Version = c.version
 	w.Simple("RESET")
 }

@@ -7,6 +7,7 @@ import "github.com/cellserver/cellserver/engine"
 func commandRows(config *Config) []*command {
 	rows := append(throttleRows(config), keyRows...)
 	rows = append(rows, keyspaceRows...)
+	rows = append(rows, transactionRows...)
 	rows = append(rows, connectionRows...)
 	return append(rows, serverRows...)
 }
@@ -98,6 +99,19 @@ var keyspaceRows = []*command{
 		summary: "Deletes all keys of the database.", args: []string{"[flush_type]"}, local: flushDB},
 	{name: "flushall", arity: -1, flags: "write", categories: "@keyspace @write @slow @dangerous", group: "server", since: "1.0.0",
 		summary: "Deletes all keys of all databases.", args: []string{"[flush_type]"}, local: flushAll},
+}
+
+var transactionRows = []*command{
+	{name: "multi", arity: 1, flags: "noscript loading stale fast allow_busy", categories: "@fast @transaction", group: "transactions", since: "1.2.0",
+		summary: "Begins a transaction.", local: multi},
+	{name: "exec", arity: 1, flags: "noscript loading stale skip_slowlog", categories: "@slow @transaction", group: "transactions", since: "1.2.0",
+		summary: "Carries the commands of a transaction out, as one step.", local: exec},
+	{name: "discard", arity: 1, flags: "noscript loading stale fast allow_busy", categories: "@fast @transaction", group: "transactions", since: "2.0.0",
+		summary: "Drops a transaction.", local: discard},
+	{name: "watch", arity: -2, flags: "noscript loading stale fast allow_busy", categories: "@fast @transaction", keys: allKeys, access: "RO",
+		group: "transactions", since: "2.2.0", summary: "Makes EXEC fail if one of the keys changes.", args: []string{"key..."}, local: watch},
+	{name: "unwatch", arity: 1, flags: "noscript loading stale fast allow_busy", categories: "@fast @transaction", group: "transactions", since: "2.2.0",
+		summary: "Forgets the watched keys.", local: unwatch},
 }
 
 // connectionFlags are the flags of the commands on the connection itself, which Redis accepts at any time.

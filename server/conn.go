@@ -65,6 +65,8 @@ type conn struct {
 	noTouch   bool
 	tracking  tracking
 	last      *command
+	multi     *transaction // since MULTI; nil: none
+	watched   []watchedVersion
 	created   time.Duration // since the server's start
 	lastUseNs int64         // the store's clock
 }

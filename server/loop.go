@@ -17,6 +17,7 @@ type loop struct {
 	index  int
 	engine *engine.Engine
 	owner  ownership
+	holds  []bool // the shards that the loop has taken for the step it is in; nil: in none
 	inbox  inbox
 	woken  atomic.Bool
 	poller poller
@@ -33,10 +34,12 @@ type loop struct {
 	words       [][]byte // of the command being parsed
 	lastName    []byte   // the command word looked up last, which is nearly always the next one too
 	lastCommand *command
-	writer      resp.Writer   // of the reply being written
+	writer      resp.Writer   // of the reply to the call being applied
+	answering   resp.Writer   // of the reply to a command that is carried out at once
 	decision    gcra.Decision // of the call being applied
 	quietNs     int64         // time of the last pass that had work
 	sweepNs     int64         // time of the last sweep
+	ranSlow     bool          // the command just carried out may have taken long
 	stopping    bool
 	stats       loopStats
 	touched     uint64 // keeps the compiler from dropping the touching of keys
@@ -248,6 +251,7 @@ func (l *loop) close(c *conn) {
 	}
 	c.closed = true
 	delete(l.conns, c.id)
+	l.unwatch(c)
 	l.poller.remove(c)
 	c.transport.close()
 	l.connections.Add(-1)

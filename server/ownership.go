@@ -78,7 +78,27 @@ func pause(spins int) {
 // There is one taker at a time, and a loop that wants to become it lets go of its own shard first: so takers cannot
 // wait for each other in a circle. A loop that runs gives way before its next batch; one that waits for its shard since
 // the last step gets it first. So a loop has a batch between any two steps, and no row of steps shuts it out.
+//
+// Within a step that holds the shards already, of EXEC or of a script, it only runs the inner one.
 func (l *loop) exclusively(shards []int, step func()) {
+	if l.holds == nil {
+		l.takeShards(shards, step)
+		return
+	}
+	for _, shard := range shards {
+		if !l.holds[shard] {
+			panic("server: a step uses a shard that it has not taken")
+		}
+	}
+	step()
+}
+
+func (l *loop) takeShards(shards []int, step func()) {
+	l.holds = make([]bool, len(l.server.loops))
+	for _, shard := range shards {
+		l.holds[shard] = true
+	}
+	defer func() { l.holds = nil }()
 	if len(l.server.loops) == 1 {
 		l.engine.Advance(l.now)
 		step()

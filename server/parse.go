@@ -39,7 +39,8 @@ func (l *loop) parse(b *batch, c *conn, data []byte) (rest []byte, pending bool)
 		case err != nil || !l.admit(b, c, words, behindCalls):
 			c.hold(words, err)
 			return data, true
-		case len(b.calls) == first && c.last.slow: // a command was carried out, not put into the batch
+		case l.ranSlow:
+			l.ranSlow = false
 			return data, len(data) > 0
 		}
 	}
@@ -98,6 +99,10 @@ func (l *loop) admit(b *batch, c *conn, words [][]byte, behindCalls bool) bool {
 	if cmd != nil {
 		c.last = cmd
 	}
+	if c.multi != nil {
+		l.admitToTransaction(c, cmd, words, err)
+		return true
+	}
 	switch {
 	case err != nil:
 		l.addFailure(b, c, cmd, err)
@@ -112,7 +117,7 @@ func (l *loop) admit(b *batch, c *conn, words [][]byte, behindCalls bool) bool {
 		if behindCalls {
 			return false
 		}
-		l.runOverShards(c, cmd, words, key)
+		l.runOverShards(c, cmd, words)
 	default:
 		if behindCalls {
 			return false
@@ -121,6 +126,20 @@ func (l *loop) admit(b *batch, c *conn, words [][]byte, behindCalls bool) bool {
 	}
 	l.stats.commands++
 	return true
+}
+
+// admitToTransaction is admit for a connection that has sent MULTI. Its calls before that have been answered, and none
+// have been put into a batch since.
+func (l *loop) admitToTransaction(c *conn, cmd *command, words [][]byte, err error) {
+	switch {
+	case err != nil:
+		l.refuse(c, err)
+	case c.queues(cmd):
+		l.queue(c, cmd, words)
+	default:
+		l.runLocal(c, cmd, words)
+	}
+	l.stats.commands++
 }
 
 // lookup finds the command, checks the number of its words and the length of its keys.
@@ -195,26 +214,26 @@ func (l *loop) addKeyed(b *batch, c *conn, cmd *command, words [][]byte, key eng
 }
 
 // runOverShards carries out a command whose keys are of several shards, as one step over all of them.
-func (l *loop) runOverShards(c *conn, cmd *command, words [][]byte, key engine.Key) {
-	whole := &call{conn: c, command: cmd, args: words, key: key}
-	c.beginCommand()
-	l.exclusively(l.shardsOf(cmd, words), func() {
-		out := l.apply(whole, nil, c.out)
-		if !c.endCommand() {
-			c.out = out
-		}
+func (l *loop) runOverShards(c *conn, cmd *command, words [][]byte) {
+	l.ranSlow = cmd.slow
+	l.answer(c, func(w *resp.Writer) {
+		l.exclusively(l.shardsOf(cmd, words), func() { l.carryOut(c, cmd, words, w) })
 	})
 }
 
 // runLocal carries out a command of the connection's own, or one on the whole keyspace.
 func (l *loop) runLocal(c *conn, cmd *command, words [][]byte) {
+	l.ranSlow = cmd.slow
+	l.answer(c, func(w *resp.Writer) { l.carryOut(c, cmd, words, w) })
+}
+
+// answer appends the reply to a command that is carried out at once, unless the client wants none.
+func (l *loop) answer(c *conn, reply func(w *resp.Writer)) {
 	c.beginCommand()
-	w, start := &l.writer, len(c.out)
+	start := len(c.out)
+	w := &l.answering
 	*w = resp.Writer{Buf: c.out, Version: c.version}
-	cmd.local(l, c, words, w)
-	if len(w.Buf) > start && w.Buf[start] == '-' {
-		l.stats.errorReplies++
-	}
+	reply(w)
 	if c.endCommand() {
 		w.Buf = w.Buf[:start]
 	}

@@ -1,0 +1,39 @@
+package server
+
+import (
+	"github.com/cellserver/cellserver/resp"
+)
+
+// This file carries out commands of a step: what EXEC and a script do while their loop has all the shards that they use.
+
+// carryOut runs one command with the shards of its keys at the loop's disposal, and appends its reply.
+func (l *loop) carryOut(c *conn, cmd *command, words [][]byte, w *resp.Writer) {
+	if cmd.local != nil {
+		start := len(w.Buf)
+		cmd.local(l, c, words, w)
+		if len(w.Buf) > start && w.Buf[start] == '-' {
+			l.stats.errorReplies++
+		}
+		return
+	}
+	one := call{conn: c, command: cmd, key: l.server.key(c.db, words[cmd.keys.first]), args: words}
+	if cmd.decide != nil {
+		one.limit, one.quantity, one.err = throttleArguments(cmd, words)
+	}
+	w.Buf = l.apply(&one, l.server.engineOf(one.key), w.Buf)
+}
+
+// addShards adds the shards that a command uses to a set: those of its keys, or all where it is none on keys and may
+// look at the whole keyspace.
+func (l *loop) addShards(used map[int]bool, cmd *command, words [][]byte) {
+	var shards []int
+	switch {
+	case cmd.keys.step > 0:
+		shards = l.shardsOf(cmd, words)
+	case cmd.group != "connection":
+		shards = l.server.allShards
+	}
+	for _, shard := range shards {
+		used[shard] = true
+	}
+}

@@ -1,0 +1,188 @@
+package server
+
+import (
+	"bytes"
+	"slices"
+
+	"github.com/cellserver/cellserver/engine"
+	"github.com/cellserver/cellserver/resp"
+)
+
+// A transaction is what a connection has queued since MULTI.
+type transaction struct {
+	commands []queuedCommand
+	bytes    int  // of their words
+	refused  bool // a command could not be queued: EXEC will discard all of them
+}
+
+type queuedCommand struct {
+	command *command
+	words   [][]byte
+}
+
+// A watchedVersion is a key that a connection watches, and what it looked like when it began to.
+type watchedVersion struct {
+	key     engine.Key
+	changes uint64
+	live    bool
+}
+
+const (
+	errExecAborted    = "EXECABORT Transaction discarded because of previous errors."
+	errExecAlone      = "ERR EXEC without MULTI"
+	errDiscardAlone   = "ERR DISCARD without MULTI"
+	errNested         = "ERR MULTI calls can not be nested"
+	errWatchInMulti   = "ERR WATCH inside MULTI is not allowed"
+	queuedCommandCost = 64 // bytes that a queued command takes beside those of its words, about
+)
+
+// queues says whether the connection's transaction takes the command, instead of the command being carried out.
+func (c *conn) queues(cmd *command) bool {
+	if c.multi == nil {
+		return false
+	}
+	switch cmd.name {
+	case "exec", "discard", "multi", "watch", "quit", "reset":
+		return cmd.container != ""
+	}
+	return true
+}
+
+// queue puts a command into the connection's transaction. A client that queues without end is closed at the size at
+// which its unparsed input would be.
+func (l *loop) queue(c *conn, cmd *command, words [][]byte) {
+	kept := make([][]byte, len(words))
+	for i, word := range words {
+		kept[i] = bytes.Clone(word)
+		c.multi.bytes += len(word)
+	}
+	c.multi.bytes += queuedCommandCost
+	c.multi.commands = append(c.multi.commands, queuedCommand{cmd, kept})
+	if c.multi.bytes > l.server.config.MaxQueryBytes {
+		l.stats.queryLimitCloses++
+		c.closing = true
+		return
+	}
+	l.answer(c, func(w *resp.Writer) { w.Simple("QUEUED") })
+}
+
+// refuse answers a command that cannot be queued, and makes EXEC discard the transaction.
+func (l *loop) refuse(c *conn, err error) {
+	c.multi.refused = true
+	l.stats.errorReplies++
+	l.answer(c, func(w *resp.Writer) { w.Error(err.Error()) })
+}
+
+func multi(_ *loop, c *conn, _ [][]byte, w *resp.Writer) {
+	if c.multi != nil {
+		w.Error(errNested)
+		return
+	}
+	c.multi = &transaction{}
+	w.OK()
+}
+
+func discard(l *loop, c *conn, _ [][]byte, w *resp.Writer) {
+	if c.multi == nil {
+		w.Error(errDiscardAlone)
+		return
+	}
+	c.multi = nil
+	l.unwatch(c)
+	w.OK()
+}
+
+// exec carries the queued commands out as one step over all shards that they and the watched keys are of.
+func exec(l *loop, c *conn, _ [][]byte, w *resp.Writer) {
+	transaction := c.multi
+	switch {
+	case transaction == nil:
+		w.Error(errExecAlone)
+		return
+	case transaction.refused:
+		w.Error(errExecAborted)
+	default:
+		l.exclusively(l.shardsOfTransaction(c), func() {
+			if l.watchedChanged(c) {
+				w.NullArray()
+				return
+			}
+			c.multi = nil
+			w.Array(len(transaction.commands))
+			for _, queued := range transaction.commands {
+				l.carryOut(c, queued.command, queued.words, w)
+				w.Version = c.version // HELLO may have changed it
+			}
+		})
+	}
+	c.multi = nil
+	l.unwatch(c)
+}
+
+func (l *loop) shardsOfTransaction(c *conn) []int {
+	used := make(map[int]bool)
+	for _, queued := range c.multi.commands {
+		l.addShards(used, queued.command, queued.words)
+	}
+	for _, watched := range c.watched {
+		used[l.server.shardOfHash(watched.key.Hash)] = true
+	}
+	var shards []int
+	for shard := range used {
+		shards = append(shards, shard)
+	}
+	slices.Sort(shards)
+	return shards
+}
+
+// watchedChanged says whether one of the keys that the connection watches was changed since, or has expired.
+func (l *loop) watchedChanged(c *conn) bool {
+	for _, watched := range c.watched {
+		e := l.server.engineOf(watched.key)
+		if e.Changes(watched.key) != watched.changes || watched.live && !e.Live(watched.key) {
+			return true
+		}
+	}
+	return false
+}
+
+func watch(l *loop, c *conn, args [][]byte, w *resp.Writer) {
+	if c.multi != nil {
+		w.Error(errWatchInMulti)
+		return
+	}
+	l.exclusively(l.shardsOf(c.last, args), func() {
+		for _, word := range args[1:] {
+			key := l.server.key(c.db, word)
+			if c.watches(key) {
+				continue
+			}
+			key.Bytes = bytes.Clone(word)
+			e := l.server.engineOf(key)
+			e.Watch(key)
+			c.watched = append(c.watched, watchedVersion{key, e.Changes(key), e.Live(key)})
+		}
+	})
+	w.OK()
+}
+
+func (c *conn) watches(key engine.Key) bool {
+	return slices.ContainsFunc(c.watched, func(watched watchedVersion) bool {
+		return watched.key.DB == key.DB && bytes.Equal(watched.key.Bytes, key.Bytes)
+	})
+}
+
+func unwatch(l *loop, c *conn, _ [][]byte, w *resp.Writer) {
+	l.unwatch(c)
+	w.OK()
+}
+
+// unwatch lets go of all keys that the connection watches. Each shard's own loop does that when it comes to it: nothing
+// waits for it, and it may be called where no shard can be taken.
+func (l *loop) unwatch(c *conn) {
+	for _, watched := range c.watched {
+		target := l.server.loops[l.server.shardOfHash(watched.key.Hash)]
+		target.post(&envelope{deliver: func(l *loop) { l.engine.Unwatch(watched.key) }})
+	}
+	c.watched = nil
+}
