@@ -33,13 +33,15 @@ type Config struct {
 	Bind           []string // addresses; one that starts with '-' may be unavailable
 	Port           int      // TCP port; 0 means no TCP
 	UnixSocket     string   // path; empty means none
-	Shards         int      // event loops, each the owner of one shard of the keyspace
-	MaxClients     int      // connections at a time, all loops together
-	MaxBulkBytes   int      // longest argument accepted
-	MaxQueryBytes  int      // most unparsed input held for a connection
-	MaxOutputBytes int      // most unsent output held for a connection
-	IO             string   // "epoll" or "goroutines"
-	ConstantReply  bool     // answer every CL.THROTTLE with a constant: the floor that bench/compare measures against
+	TLSPort        int      // TCP port for TLS; 0 means none
+	TLS            TLSOptions
+	Shards         int    // event loops, each the owner of one shard of the keyspace
+	MaxClients     int    // connections at a time, all loops together
+	MaxBulkBytes   int    // longest argument accepted
+	MaxQueryBytes  int    // most unparsed input held for a connection
+	MaxOutputBytes int    // most unsent output held for a connection
+	IO             string // "epoll" or "goroutines"
+	ConstantReply  bool   // answer every CL.THROTTLE with a constant: the floor that bench/compare measures against
 }
 
 // DefaultConfig returns the configuration of a server that was told nothing: Redis's defaults, on loopback only.
@@ -112,7 +114,7 @@ func (c *Config) Validate() error {
 	if c.Port < 0 || c.Port > 65535 {
 		fault("port must be between 0 and 65535")
 	}
-	if c.Port == 0 && c.UnixSocket == "" {
+	if c.Port == 0 && c.TLSPort == 0 && c.UnixSocket == "" {
 		fault("port 0 and no unixsocket: nothing to listen on")
 	}
 	if c.Shards < 1 || c.Shards > maxShards {

@@ -81,6 +81,10 @@ func (p *epoll) change(fd int, events uint32) {
 }
 
 func (p *epoll) add(c *conn) error {
+	if secure, isStream := c.transport.(*stream); isStream {
+		secure.start(c)
+		return nil
+	}
 	fd := c.transport.(*socket).fd
 	if err := p.watch(fd, unix.EPOLLIN); err != nil {
 		return err
@@ -93,7 +97,11 @@ func (p *epoll) add(c *conn) error {
 	return nil
 }
 
-func (p *epoll) remove(c *conn) { p.conns[c.transport.(*socket).fd] = nil } // closing the descriptor does the rest
+func (p *epoll) remove(c *conn) {
+	if t, isSocket := c.transport.(*socket); isSocket {
+		p.conns[t.fd] = nil // closing the descriptor does the rest
+	}
+}
 
 func (p *epoll) wait(ready []*conn, timeout time.Duration, idle bool) []*conn {
 	if !p.resting.IsZero() && time.Now().After(p.resting) {

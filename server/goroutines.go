@@ -1,6 +1,7 @@
 package server
 
 import (
+	"crypto/tls"
 	"errors"
 	"io"
 	"net"
@@ -52,24 +53,29 @@ func (p *signalPoller) close()         {}
 // acceptWithGoroutines starts a goroutine per listener. They end when the listeners are closed.
 func acceptWithGoroutines(s *Server) error {
 	for _, listener := range s.listeners {
-		go func() {
-			for {
-				nc, err := listener.Accept()
-				switch {
-				case err == nil:
-					if c := s.newConn(newStream(nc)); c != nil {
-						c.place()
-					}
-				case errors.Is(err, net.ErrClosed):
-					return
-				default:
-					s.resting.tell(err)
-					time.Sleep(acceptPause)
-				}
+		go s.acceptOn(listener, func(nc net.Conn) {
+			if c := s.newConn(newStream(nc)); c != nil {
+				c.place()
 			}
-		}()
+		})
 	}
 	return nil
+}
+
+// acceptOn accepts until the listener is closed.
+func (s *Server) acceptOn(listener net.Listener, take func(nc net.Conn)) {
+	for {
+		nc, err := listener.Accept()
+		switch {
+		case err == nil:
+			take(nc)
+		case errors.Is(err, net.ErrClosed):
+			return
+		default:
+			s.resting.tell(err)
+			time.Sleep(acceptPause)
+		}
+	}
 }
 
 // streamBytes is how much output a stream takes at a time; what the loop keeps is subject to its limit.
@@ -97,7 +103,11 @@ type stream struct {
 }
 
 func newStream(nc net.Conn) *stream {
-	if tcp, isTCP := nc.(*net.TCPConn); isTCP {
+	below := nc
+	if secure, isTLS := nc.(*tls.Conn); isTLS {
+		below = secure.NetConn()
+	}
+	if tcp, isTCP := below.(*net.TCPConn); isTCP {
 		// A connection that refuses its options still serves.
 		_ = tcp.SetKeepAliveConfig(net.KeepAliveConfig{
 			Enable:   true,

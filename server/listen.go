@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -12,25 +13,17 @@ import (
 
 // listen opens all addresses of the configuration.
 func (s *Server) listen() error {
-	for _, address := range s.config.Bind {
-		if s.config.Port == 0 {
-			break
-		}
-		host, optional := strings.CutPrefix(address, "-")
-		network := "tcp"
-		switch host {
-		case "*":
-			network, host = "tcp4", ""
-		case "::*":
-			network, host = "tcp6", ""
-		}
-		listener, err := net.Listen(network, net.JoinHostPort(host, strconv.Itoa(s.config.Port)))
-		switch {
-		case err == nil:
-			s.listeners = append(s.listeners, listener)
-		case !optional || !isUnavailable(err):
+	var err error
+	if s.listeners, err = s.listenTCP(s.config.Port); err != nil {
+		return err
+	}
+	if s.config.TLSPort != 0 {
+		if err := s.ReloadTLS(s.config.TLS); err != nil {
 			s.closeListeners()
-			return fmt.Errorf("cannot listen on %s port %d: %w", host, s.config.Port, cause(err))
+			return err
+		}
+		if s.tlsListeners, err = s.listenTCP(s.config.TLSPort); err != nil {
+			return err
 		}
 	}
 	if path := s.config.UnixSocket; path != "" {
@@ -42,10 +35,39 @@ func (s *Server) listen() error {
 		s.listeners = append(s.listeners, listener)
 		s.socket, _ = os.Lstat(path) // without it the socket is left behind, which the next start puts right
 	}
-	if len(s.listeners) == 0 {
+	if len(s.listeners)+len(s.tlsListeners) == 0 {
 		return errors.New("none of the bind addresses is available")
 	}
 	return nil
+}
+
+// listenTCP listens on a port of all bind addresses; port 0 means not to.
+func (s *Server) listenTCP(port int) (listeners []net.Listener, err error) {
+	if port == 0 {
+		return nil, nil
+	}
+	for _, address := range s.config.Bind {
+		host, optional := strings.CutPrefix(address, "-")
+		network := "tcp"
+		switch host {
+		case "*":
+			network, host = "tcp4", ""
+		case "::*":
+			network, host = "tcp6", ""
+		}
+		listener, err := net.Listen(network, net.JoinHostPort(host, strconv.Itoa(port)))
+		switch {
+		case err == nil:
+			listeners = append(listeners, listener)
+		case !optional || !isUnavailable(err):
+			for _, open := range listeners {
+				open.Close()
+			}
+			s.closeListeners()
+			return nil, fmt.Errorf("cannot listen on %s port %d: %w", host, port, cause(err))
+		}
+	}
+	return listeners, nil
 }
 
 // listenUnix listens on a path. A socket that a dead server left there is removed; a living server's is not.
@@ -74,7 +96,7 @@ func listenUnix(path string) (net.Listener, error) {
 // closeListeners ends listening and removes the Unix socket, but only one that this server has made: at the configured
 // path there may be another server's, or a file.
 func (s *Server) closeListeners() {
-	for _, listener := range s.listeners {
+	for _, listener := range slices.Concat(s.listeners, s.tlsListeners) {
 		listener.Close()
 	}
 	if there, err := os.Lstat(s.config.UnixSocket); err == nil && s.socket != nil && os.SameFile(there, s.socket) {

@@ -3,12 +3,14 @@ package server
 import (
 	"context"
 	"crypto/rand"
+	"crypto/tls"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"net"
 	"os"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -23,16 +25,19 @@ var ErrServerClosed = errors.New("server: closed")
 
 // A Server is a set of event loops over one keyspace. New makes one that listens; Serve runs it.
 type Server struct {
-	config    Config
-	clock     clock
-	hasher    keyspace.Hasher
-	commands  *commandTable
-	loops     []*loop
-	allShards []int // the numbers of all of them
-	listeners []net.Listener
-	socket    os.FileInfo // of the Unix socket that this server has made; nil: none
-	resting   restLog
-	runID     string // 40 hex digits, as INFO tells it
+	config       Config
+	clock        clock
+	hasher       keyspace.Hasher
+	commands     *commandTable
+	loops        []*loop
+	allShards    []int // the numbers of all of them
+	listeners    []net.Listener
+	tlsListeners []net.Listener             // of tls-port
+	tls          atomic.Pointer[tls.Config] // of new connections to it
+	handshakes   atomic.Int64               // being done
+	socket       os.FileInfo                // of the Unix socket that this server has made; nil: none
+	resting      restLog
+	runID        string // 40 hex digits, as INFO tells it
 
 	taken    atomic.Bool // one loop holds shards of others: see exclusively
 	nextID   atomic.Int64
@@ -99,7 +104,7 @@ func newRunID() string {
 // Banner returns one line that says where the server listens.
 func (s *Server) Banner() string {
 	var where []string
-	for _, listener := range s.listeners {
+	for _, listener := range slices.Concat(s.listeners, s.tlsListeners) {
 		where = append(where, listener.Addr().String())
 	}
 	return fmt.Sprintf("cellserver %s serves %s (shards: %d, pid: %d)",
@@ -115,6 +120,7 @@ func (s *Server) Serve() error {
 		}
 		return err
 	}
+	s.acceptTLS()
 	var running sync.WaitGroup
 	for _, l := range s.loops {
 		running.Go(l.run)

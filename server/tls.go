@@ -1,0 +1,163 @@
+package server
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// This file serves tls-port. Go's TLS connection can't be driven by readiness, so on every system two goroutines serve
+// one and feed its loop as the portable front end does.
+
+// TLSOptions are the tls- directives, with Redis's meanings.
+type TLSOptions struct {
+	CertFile, KeyFile     string
+	CACertFile, CACertDir string
+	AuthClients           string // "yes", "optional" or "no"
+	Protocols             string // "TLSv1.2", "TLSv1.3" or both, apart by spaces; empty: both
+	Ciphers               string // OpenSSL's names, apart by colons, for TLS 1.2; empty: Go's choice
+}
+
+// handshakeTimeout is how long a client may take for its handshake. Redis has no such limit of its own.
+const handshakeTimeout = 10 * time.Second
+
+// openSSLCiphers are the cipher suites of TLS 1.2 that may be chosen, by the names that redis.conf has for them. Those of
+// TLS 1.3 can't be chosen in Go, and all are good.
+var openSSLCiphers = map[string]uint16{
+	"ECDHE-ECDSA-AES128-GCM-SHA256": tls.TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256,
+	"ECDHE-RSA-AES128-GCM-SHA256":   tls.TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,
+	"ECDHE-ECDSA-AES256-GCM-SHA384": tls.TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384,
+	"ECDHE-RSA-AES256-GCM-SHA384":   tls.TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384,
+	"ECDHE-ECDSA-CHACHA20-POLY1305": tls.TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256,
+	"ECDHE-RSA-CHACHA20-POLY1305":   tls.TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256,
+}
+
+// load reads the files and makes the configuration of new connections.
+func (o *TLSOptions) load() (*tls.Config, error) {
+	if o.CertFile == "" {
+		return nil, errors.New("no tls-cert-file configured")
+	}
+	if o.KeyFile == "" {
+		return nil, errors.New("no tls-key-file configured")
+	}
+	certificate, err := tls.LoadX509KeyPair(o.CertFile, o.KeyFile)
+	if err != nil {
+		return nil, fmt.Errorf("tls-cert-file or tls-key-file: %w", err)
+	}
+	config := &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12}
+	if err := o.protocols(config); err != nil {
+		return nil, err
+	}
+	for name := range strings.SplitSeq(o.Ciphers, ":") {
+		if name == "" {
+			continue
+		}
+		suite, known := openSSLCiphers[name]
+		if !known {
+			return nil, fmt.Errorf("tls-ciphers: %s is not among those that can be chosen", name)
+		}
+		config.CipherSuites = append(config.CipherSuites, suite)
+	}
+	return config, o.clientAuth(config)
+}
+
+func (o *TLSOptions) protocols(config *tls.Config) error {
+	oldest, newest := uint16(tls.VersionTLS13), uint16(tls.VersionTLS12)
+	for name := range strings.FieldsSeq(o.Protocols) {
+		switch strings.ToLower(name) {
+		case "tlsv1.2":
+			oldest = tls.VersionTLS12
+		case "tlsv1.3":
+			newest = tls.VersionTLS13
+		default:
+			return fmt.Errorf("tls-protocols: %s is not TLSv1.2 or TLSv1.3", name)
+		}
+	}
+	if oldest <= newest {
+		config.MinVersion, config.MaxVersion = oldest, newest
+	}
+	return nil
+}
+
+// clientAuth sets which certificates clients must, or may, show.
+func (o *TLSOptions) clientAuth(config *tls.Config) error {
+	if o.AuthClients == "no" {
+		return nil
+	}
+	files := []string{}
+	if o.CACertFile != "" {
+		files = append(files, o.CACertFile)
+	}
+	if o.CACertDir != "" {
+		inDir, err := filepath.Glob(filepath.Join(o.CACertDir, "*"))
+		if err != nil {
+			return fmt.Errorf("tls-ca-cert-dir: %w", err)
+		}
+		files = append(files, inDir...)
+	}
+	if len(files) == 0 {
+		return errors.New("either tls-ca-cert-file or tls-ca-cert-dir must be specified when tls-auth-clients is enabled")
+	}
+	config.ClientCAs = x509.NewCertPool()
+	for _, file := range files {
+		pem, err := os.ReadFile(file)
+		if err != nil {
+			return fmt.Errorf("tls-ca-cert-file or tls-ca-cert-dir: %w", err)
+		}
+		if !config.ClientCAs.AppendCertsFromPEM(pem) && file == o.CACertFile {
+			return fmt.Errorf("tls-ca-cert-file: no certificate in %s", file)
+		}
+	}
+	config.ClientAuth = tls.RequireAndVerifyClientCert
+	if o.AuthClients == "optional" {
+		config.ClientAuth = tls.VerifyClientCertIfGiven
+	}
+	return nil
+}
+
+// ReloadTLS reads the certificates again. Connections stay; new ones get the new certificates. With an error nothing has
+// changed.
+func (s *Server) ReloadTLS(options TLSOptions) error {
+	config, err := options.load()
+	if err == nil {
+		s.tls.Store(config)
+	}
+	return err
+}
+
+// acceptTLS accepts on the listeners of tls-port until they are closed.
+func (s *Server) acceptTLS() {
+	perConnection := &tls.Config{
+		GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) { return s.tls.Load(), nil },
+	}
+	for _, listener := range s.tlsListeners {
+		go s.acceptOn(listener, func(nc net.Conn) { go s.shakeHands(tls.Server(nc, perConnection)) })
+	}
+}
+
+// shakeHands does what comes before the connection can be served. Whoever is at it counts against maxclients, so that
+// handshakes that are begun and left take no more than that many.
+func (s *Server) shakeHands(tc *tls.Conn) {
+	defer s.handshakes.Add(-1)
+	if s.handshakes.Add(1)+int64(s.clients()) > int64(s.config.MaxClients) {
+		s.rejected.Add(1)
+		tc.NetConn().Close()
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), handshakeTimeout)
+	defer cancel()
+	if err := tc.HandshakeContext(ctx); err != nil {
+		tc.NetConn().Close()
+		return
+	}
+	if c := s.newConn(newStream(tc)); c != nil {
+		c.place()
+	}
+}
