@@ -18,7 +18,7 @@
 //
 // # Change
 //
-// State changes only by the effects "key has this TAT", "key is gone" and "database is empty". Store, Delete and Flush
-// are those effects themselves, which is what a log or a replica needs, and Throttle ends in one of the first two or in
+// State changes only by the effects "key has this TAT", "key is gone", "database is empty" and "two databases have changed places". Store, Delete,
+// Flush and Swap are those effects themselves, which is what a log or a replica needs, and Throttle ends in one of the first two or in
 // none. Refused calls and reads change nothing. Changes counts them.
 package engine

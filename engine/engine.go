@@ -194,6 +194,17 @@ func (e *Engine) Flush(db int) {
 	e.stats.Changes++
 }
 
+// Swap exchanges the contents of two databases.
+func (e *Engine) Swap(a, b int) {
+	if a == b {
+		return
+	}
+	e.countSwap(a, b)
+	e.databases[a], e.databases[b] = e.databases[b], e.databases[a]
+	e.sweeps[a], e.sweeps[b] = e.sweeps[b], e.sweeps[a]
+	e.stats.Changes++
+}
+
 // Len returns how many entries a database holds, dead ones that were not swept yet included.
 func (e *Engine) Len(db int) int { return e.databases[db].Len() }
 

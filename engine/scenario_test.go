@@ -101,6 +101,8 @@ func (s *scenario) run(operation string, args []string) string {
 		return s.stored(args[0])
 	case "flush":
 		e.Flush(s.db)
+	case "swap":
+		e.Swap(int(s.integer(args[0])), int(s.integer(args[1])))
 	case "len":
 		return fmt.Sprint(e.Len(s.db))
 	case "keys":

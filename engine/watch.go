@@ -51,14 +51,24 @@ func (e *Engine) countChange(key *Key) {
 // countFlush counts a change of every live key of a database that is watched.
 func (e *Engine) countFlush(db int) {
 	for name, w := range e.watches {
-		if name.db != db {
-			continue
-		}
-		key := []byte(name.name)
-		if _, live := e.peek(Key{DB: db, Hash: e.hasher.Sum(key), Bytes: key}); live {
+		if name.db == db && e.liveIn(db, name.name) {
 			w.changes++
 		}
 	}
+}
+
+// countSwap counts a change of every watched key of two databases that lives in one of them.
+func (e *Engine) countSwap(a, b int) {
+	for name, w := range e.watches {
+		if (name.db == a || name.db == b) && (e.liveIn(a, name.name) || e.liveIn(b, name.name)) {
+			w.changes++
+		}
+	}
+}
+
+func (e *Engine) liveIn(db int, name string) bool {
+	key := []byte(name)
+	return e.Live(Key{DB: db, Hash: e.hasher.Sum(key), Bytes: key})
 }
 
 // Watched returns how many keys are watched.

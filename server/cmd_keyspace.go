@@ -54,6 +54,26 @@ func flushAll(l *loop, _ *conn, args [][]byte, w *resp.Writer) {
 	})
 }
 
+// swapDB answers SWAPDB index index. Connections that have selected one of the two see the other's keys from now on.
+func swapDB(l *loop, _ *conn, args [][]byte, w *resp.Writer) {
+	first, err := parseDB(args[1])
+	if err == errNotInteger {
+		w.Error("ERR invalid first DB index")
+		return
+	}
+	second, err2 := parseDB(args[2])
+	switch {
+	case err2 == errNotInteger:
+		w.Error("ERR invalid second DB index")
+		return
+	case err != nil || err2 != nil:
+		w.Error(errDBIndex.Error())
+		return
+	}
+	l.everywhere(func(e *engine.Engine) { e.Swap(first, second) })
+	w.OK()
+}
+
 // flush answers FLUSHDB and FLUSHALL. ASYNC and SYNC are the same here: neither takes time.
 func flush(l *loop, args [][]byte, w *resp.Writer, step func(e *engine.Engine)) {
 	if len(args) > 2 || len(args) == 2 && !is(args[1], "ASYNC") && !is(args[1], "SYNC") {

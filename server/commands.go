@@ -99,6 +99,8 @@ var keyspaceRows = []*command{
 		summary: "Deletes all keys of the database.", args: []string{"[flush_type]"}, local: flushDB},
 	{name: "flushall", arity: -1, flags: "write", categories: "@keyspace @write @slow @dangerous", group: "server", since: "1.0.0",
 		summary: "Deletes all keys of all databases.", args: []string{"[flush_type]"}, local: flushAll},
+	{name: "swapdb", arity: 3, flags: "write fast", categories: "@keyspace @write @fast @dangerous", group: "server", since: "4.0.0",
+		summary: "Exchanges two databases.", args: []string{"index1", "index2"}, local: swapDB},
 }
 
 var transactionRows = []*command{

@@ -73,6 +73,9 @@ func TestWatch(t *testing.T) {
 			{"nothing deleted", "DEL a", "DEL a", "[PONG]"},
 			{"flushed", "SET a " + later, "FLUSHALL", "nil"},
 			{"flushed without it", "DEL a", "FLUSHALL", "[PONG]"},
+			{"swapped", "SET a " + later, "SWAPDB 0 1", "nil"},
+			{"swapped without it", "DEL a", "SWAPDB 1 0", "[PONG]"},
+			{"another database swapped", "SET a " + later, "SWAPDB 1 2", "[PONG]"},
 			{"another key", "SET a " + later, "SET b " + later, "[PONG]"},
 		} {
 			c.run("FLUSHALL")
