@@ -1,0 +1,38 @@
+package vfs
+
+import "io"
+
+// FS is a file system. Names are paths in the system's form. The errors of files that are not there satisfy
+// errors.Is(err, fs.ErrNotExist).
+type FS interface {
+	// Create opens a file for writing, new or emptied.
+	Create(name string) (File, error)
+	// Append opens a file that is there for writing at its end.
+	Append(name string) (File, error)
+	// Open opens a file for reading.
+	Open(name string) (File, error)
+	// Rename gives a file another name, in place of the file that had it.
+	Rename(oldName, newName string) error
+	// Remove takes a file's name away.
+	Remove(name string) error
+	// MakeDir makes a folder unless it is there; the one above it must be.
+	MakeDir(name string) error
+	// List returns the names of what is in a folder, without their path, in order.
+	List(dir string) ([]string, error)
+	// SyncDir waits until the names in a folder are on disk.
+	SyncDir(dir string) error
+}
+
+// File is an open file.
+type File interface {
+	io.Reader
+	io.ReaderAt
+	io.Writer
+	io.Closer
+	// Sync waits until the content is on disk. If it fails, what was written since it last succeeded may be lost for good.
+	Sync() error
+	// Truncate cuts the file to size bytes. It is on disk after Sync.
+	Truncate(size int64) error
+	// Size returns the file's length in bytes.
+	Size() (int64, error)
+}
