@@ -38,7 +38,7 @@ var cellserver = house{
 		"server":         {row: 3},
 		"engine":         {row: 2, only: []string{"gcra", "keyspace", "expiry"}, pure: true},
 		"keyspace":       {row: 1, only: []string{"internal/*"}, pure: true},
-		"persistence":    {row: 1, only: []string{"internal/*"}},
+		"persistence":    {row: 1, only: []string{"internal/*", "resp"}},
 		"cluster":        {row: 1, only: []string{"internal/*"}},
 		"gcra":           {row: 0, pure: true},
 		"resp":           {row: 0, pure: true},

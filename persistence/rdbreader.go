@@ -1,0 +1,240 @@
+package persistence
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+)
+
+// checksummedFrom is the first RDB version that ends with a checksum.
+const checksummedFrom = 5
+
+// ErrDamage is what damage to a file can be recognized by, as opposed to trouble with the disk: reading it again won't help.
+var ErrDamage = errors.New("damaged")
+
+// errStrict is what a strict load ends with.
+var errStrict = errors.New("the file holds what is no TAT, which a strict load refuses")
+
+// Found counts what a load found.
+type Found struct {
+	Entries        int64 // given to the caller
+	Expired        int64 // left out: their TAT or expiry has passed
+	OtherTypes     int64 // left out: values that are no strings
+	OtherStrings   int64 // left out: strings that are no integers
+	LongKeys       int64 // left out: longer than MaxKeyBytes
+	OtherDatabases int64 // left out: in databases that there are not
+	Functions      int64 // left out: libraries of functions
+	ClockNanos     int64 // the latest time of the store that was recorded, 0: none was
+}
+
+// Skipped tells how many things were left out that were no expired entries.
+func (f *Found) Skipped() int64 {
+	return f.OtherTypes + f.OtherStrings + f.LongKeys + f.OtherDatabases + f.Functions
+}
+
+// RDBOptions says how to read an RDB file.
+type RDBOptions struct {
+	NowNanos  int64 // entries whose TAT is not later are left out
+	Databases int   // how many there are
+	Strict    bool  // what would be left out, for other reasons than its age, is an error
+	// Progress, if given, is called about every inputBytes with the number of bytes read.
+	Progress func(bytesRead int64)
+}
+
+// An rdbReader reads one file.
+type rdbReader struct {
+	in      *rdbInput
+	options RDBOptions
+	store   func(db int, key []byte, tatNanos int64)
+	found   Found
+	version int
+	valkey  bool
+
+	db           uint64
+	expiryMillis int64 // of the next entry
+	key          []byte
+}
+
+// ReadRDB reads an RDB file of versions 1 to 12, or of any later one that keeps to what those know, and calls store for each
+// entry. The key is good until store returns. It returns what it found and the length of the file, which may be less than
+// source holds: the old form of log goes on after it.
+//
+// Its memory is bounded, whatever the file says. An error that wraps ErrDamage says where it stopped; entries given to store
+// before it are then worth nothing, since a wrong checksum shows at the end.
+func ReadRDB(source io.Reader, options RDBOptions, store func(db int, key []byte, tatNanos int64)) (Found, int64, error) {
+	r := &rdbReader{in: newRDBInput(source), options: options, store: store, expiryMillis: math.MaxInt64}
+	if options.Progress != nil {
+		r.in.refilled = options.Progress
+	}
+	err := r.header()
+	for done := false; err == nil && !done; {
+		done, err = r.item()
+	}
+	if err != nil && r.in.trouble == nil && !errors.Is(err, errStrict) {
+		err = fmt.Errorf("%w at offset %d: %w", ErrDamage, r.in.consumed(), err)
+	}
+	return r.found, r.in.consumed(), err
+}
+
+// header reads "REDIS" and four digits, or "VALKEY" and three.
+func (r *rdbReader) header() error {
+	head, err := r.in.next(len("REDIS0010"))
+	if err != nil {
+		return err
+	}
+	digits := string(head[len(rdbMagic):])
+	if string(head[:len("VALKEY")]) == "VALKEY" {
+		r.valkey = true
+		digits = string(head[len("VALKEY"):])
+	} else if string(head[:len(rdbMagic)]) != rdbMagic {
+		return errors.New("not an RDB file")
+	}
+	version, err := strconv.ParseUint(digits, 10, 16)
+	if err != nil || version == 0 {
+		return fmt.Errorf("%q is no RDB version", digits)
+	}
+	r.version = int(version)
+	return nil
+}
+
+// item reads an opcode and what belongs to it, or an entry.
+func (r *rdbReader) item() (done bool, err error) {
+	op, err := r.in.byte()
+	if err != nil {
+		return false, err
+	}
+	switch op {
+	case opEOF:
+		return true, r.end()
+	case opSelectDB:
+		r.db, err = r.in.plainLength()
+	case opResizeDB:
+		err = r.in.skipLengths(2)
+	case opExpireMillis:
+		var millis uint64
+		millis, err = r.in.uint64()
+		r.expiryMillis = int64(millis)
+	case opExpireSeconds:
+		var seconds uint32
+		seconds, err = r.in.uint32()
+		r.expiryMillis = int64(int32(seconds)) * 1000
+	case opIdle:
+		err = r.in.skipLengths(1)
+	case opFrequency:
+		err = r.in.skip(1)
+	case opAux:
+		err = r.aux()
+	case opFunction, opFunctionPreGA:
+		err = r.function(op)
+	case opModuleAux:
+		err = r.in.sequence(r.in.lengths(1), r.in.skipModuleFields)
+	case opSlotInfo:
+		err = r.in.skipLengths(3)
+	default:
+		err = r.entry(op)
+		r.expiryMillis = math.MaxInt64
+	}
+	return false, err
+}
+
+// end verifies the checksum. Whoever wrote none wrote 0.
+func (r *rdbReader) end() error {
+	if r.version < checksummedFrom {
+		return nil
+	}
+	computed := r.in.checksum()
+	stored, err := r.in.uint64()
+	if err == nil && stored != 0 && stored != computed {
+		err = fmt.Errorf("the checksum is %016x and should be %016x", stored, computed)
+	}
+	return err
+}
+
+func (r *rdbReader) aux() error {
+	name, _, err := r.in.string(len(auxClock))
+	if err != nil {
+		return err
+	}
+	if string(name) != auxClock {
+		return r.in.skipStrings(1)
+	}
+	value, _, err := r.in.string(maxTATBytes)
+	if err != nil {
+		return err
+	}
+	clock, ok := parseTAT(value)
+	if !ok {
+		return errors.New("the clock is no number")
+	}
+	r.found.ClockNanos = max(r.found.ClockNanos, clock)
+	return nil
+}
+
+func (r *rdbReader) function(op byte) error {
+	if op == opFunctionPreGA {
+		if err := r.in.skipStrings(2); err != nil {
+			return err
+		}
+		described, err := r.in.plainLength()
+		if err != nil {
+			return err
+		}
+		if err := r.in.skipStrings(min(described, 1)); err != nil {
+			return err
+		}
+	}
+	if err := r.in.skipStrings(1); err != nil {
+		return err
+	}
+	return r.leaveOut(&r.found.Functions)
+}
+
+// leaveOut counts something that is not loaded.
+func (r *rdbReader) leaveOut(counter *int64) error {
+	*counter++
+	if r.options.Strict {
+		return errStrict
+	}
+	return nil
+}
+
+func (r *rdbReader) entry(kind byte) error {
+	key, longKey, err := r.in.string(MaxKeyBytes)
+	if err != nil {
+		return err
+	}
+	if kind != typeString {
+		if err := r.in.skipValue(kind, r.valkey); err != nil {
+			return err
+		}
+		return r.leaveOut(&r.found.OtherTypes)
+	}
+	r.key = append(r.key[:0], key...)
+	value, longValue, err := r.in.string(maxTATBytes)
+	if err != nil {
+		return err
+	}
+	tatNanos, isTAT := parseTAT(value)
+	switch {
+	case longValue || !isTAT:
+		return r.leaveOut(&r.found.OtherStrings)
+	case longKey:
+		return r.leaveOut(&r.found.LongKeys)
+	case r.db >= uint64(r.options.Databases):
+		return r.leaveOut(&r.found.OtherDatabases)
+	case tatNanos <= r.options.NowNanos || expired(r.expiryMillis, r.options.NowNanos):
+		r.found.Expired++
+	default:
+		r.found.Entries++
+		r.store(int(r.db), r.key, tatNanos)
+	}
+	return nil
+}
+
+// expired tells whether Redis would have let a key with this expiry go. redis-cell rounds a TAT down where we round up, so that
+// the last millisecond is the TAT's to judge.
+func expired(expiryMillis, nowNanos int64) bool {
+	return expiryMillis < nowNanos/1e6
+}
