@@ -67,11 +67,11 @@ func isBelow(imported, root string) bool {
 	return imported == root || strings.HasPrefix(imported, root+"/")
 }
 
-// checkOutput lets only commands and benchmarks write to standard output, and no command panic.
+// checkOutput lets only commands, benchmarks and the programs of compat_test write to standard output, and no command panic.
 func checkOutput(t *tree, report report) {
 	for file := range t.programFiles() {
 		isCommand := sameRoot(file.folder, "cmd")
-		mayPrint := isCommand || sameRoot(file.folder, "bench")
+		mayPrint := isCommand || sameRoot(file.folder, "bench") || sameRoot(file.folder, "compat_test")
 		for use, from := range file.selections() {
 			if from == "fmt" && strings.HasPrefix(use.Sel.Name, "Print") && !mayPrint {
 				report(t.at(use.Pos()), "only commands print: return the text, or write to an io.Writer")

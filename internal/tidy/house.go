@@ -36,10 +36,13 @@ var cellserver = house{
 	places: map[string]place{
 		"cmd/cellserver": {row: 4},
 		"server":         {row: 3},
+		"script":         {row: 2, only: []string{"resp"}},
 		"engine":         {row: 2, only: []string{"gcra", "keyspace", "expiry"}, pure: true},
 		"keyspace":       {row: 1, only: []string{"internal/*"}, pure: true},
 		"persistence":    {row: 1, only: []string{"internal/*", "resp"}},
 		"cluster":        {row: 1, only: []string{"internal/*"}},
+		"config":         {row: 1, only: []string{"resp"}},
+		"acl":            {row: 1, only: []string{"internal/*"}},
 		"gcra":           {row: 0, pure: true},
 		"resp":           {row: 0, pure: true},
 		"expiry":         {row: 0, pure: true},
@@ -48,6 +51,8 @@ var cellserver = house{
 		"bench":       {row: outside},
 		"bench/*":     {row: outside},
 		"compat_test": {row: outside},
+
+		"compat_test/clients/go": {row: outside}, // a module of its own
 	},
 	oversized: map[string]string{},
 	large: map[string]string{

@@ -11,8 +11,9 @@ import (
 
 // soundTree breaks no rule. Each case of TestRules changes it.
 var soundTree = map[string]string{
-	".gitignore":            "*.out\n/c\n",
+	".gitignore":            "*.out\n/c\ntarget/\n",
 	"c":                     "\x00ignored",
+	"docs/target/a.bin":     "\x00ignored with its folder",
 	"README.md":             "See [the claims](docs/COMPATIBILITY.md#claims), [docs](docs) and [Go](https://go.dev).\n",
 	"docs/COMPATIBILITY.md": "| ID | claim | test |\n| --- | --- | --- |\n| C-1 | a \\| b | `TestClaim/sub` |\n",
 	"cmd/c/main.go":         docOf("c is a command.") + "package main\n\nimport (\n\t\"fmt\"\n\n\t\"example.org/m/server\"\n)\n\nfunc main() { fmt.Println(server.Name) }\n",

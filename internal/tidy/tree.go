@@ -42,7 +42,7 @@ func load(checkout fs.FS, policy house) (*tree, error) {
 		switch {
 		case err != nil:
 			return err
-		case entry.Name() == ".git" && entry.IsDir():
+		case entry.IsDir() && (entry.Name() == ".git" || ignored.match(name+"/")):
 			return fs.SkipDir
 		case entry.IsDir() || !entry.Type().IsRegular() || ignored.match(name):
 			return nil
@@ -138,7 +138,8 @@ func (f *goFile) selections() iter.Seq2[*ast.SelectorExpr, string] {
 	}
 }
 
-// patterns are lines of a .gitignore: path.Match patterns, for names in any folder or, with a leading slash, in the root.
+// patterns are lines of a .gitignore: path.Match patterns, for names in any folder or, with a leading slash, in the root. With a
+// slash at its end a pattern is for folders alone.
 type patterns []string
 
 func ignoredPatterns(checkout fs.FS) (patterns, error) {
@@ -149,8 +150,14 @@ func ignoredPatterns(checkout fs.FS) (patterns, error) {
 	return strings.Fields(string(content)), nil
 }
 
+// match tells whether a file's name, or a folder's with a slash at its end, is to be ignored.
 func (p patterns) match(name string) bool {
+	name, isFolder := strings.CutSuffix(name, "/")
 	for _, pattern := range p {
+		pattern, foldersOnly := strings.CutSuffix(pattern, "/")
+		if foldersOnly && !isFolder {
+			continue
+		}
 		against := path.Base(name)
 		if rooted, ok := strings.CutPrefix(pattern, "/"); ok {
 			pattern, against = rooted, name
