@@ -1,0 +1,397 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// write makes a file in a folder of the test and returns its path.
+func write(t *testing.T, folder, name, content string) string {
+	t.Helper()
+	path := filepath.Join(folder, name)
+	if err := os.WriteFile(path, []byte(content), 0o640); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// load reads a file with the given content, and then the arguments.
+func load(t *testing.T, content string, args ...string) (*Config, error) {
+	t.Helper()
+	c := Default()
+	err := c.Load(append([]string{write(t, t.TempDir(), "cell.conf", content)}, args...), nil)
+	return &c, err
+}
+
+func value(t *testing.T, c *Config, name string) string {
+	t.Helper()
+	text, known := c.Lookup(name)
+	if !known {
+		t.Fatalf("there is no directive %s", name)
+	}
+	return text
+}
+
+// TestTable: every value of the table is one that its directive takes, and what is shown of it can be read again.
+func TestTable(t *testing.T) {
+	defaults := Default()
+	for i := range directives {
+		d := &directives[i]
+		text := d.get(&defaults)
+		c := Default()
+		for _, line := range d.kind.lines(text) {
+			words, err := splitLine(d.name + " " + line)
+			if err == nil {
+				err = (&reader{config: &c, saves: c.given["save"]}).set(words[0], words[1:])
+			}
+			if err != nil {
+				t.Errorf("%s %s: %v", d.name, line, err)
+			}
+		}
+		if d.get(&c) != text {
+			t.Errorf("%s: %q is read as %q", d.name, text, d.get(&c))
+		}
+	}
+}
+
+func TestValues(t *testing.T) {
+	rows := []struct{ line, name, want string }{
+		{"port 7000", "port", "7000"},
+		{"  PORT\t65535  ", "port", "65535"},
+		{"port 0", "port", "0"},
+		{"bind 127.0.0.1 -::1", "bind", "127.0.0.1 -::1"},
+		{`bind "127.0.0.1 ::1"`, "bind", "127.0.0.1 ::1"},
+		{`bind ""`, "bind", ""},
+		{"bind 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16", "bind", "1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16"},
+		{"appendonly YES", "appendonly", "yes"},
+		{"appendfsync ALWAYS", "appendfsync", "always"},
+		{"maxmemory 100", "maxmemory", "100"},
+		{"maxmemory 100b", "maxmemory", "100"},
+		{"maxmemory 1k", "maxmemory", "1000"},
+		{"maxmemory 1kb", "maxmemory", "1024"},
+		{"maxmemory 2M", "maxmemory", "2000000"},
+		{"maxmemory 2mB", "maxmemory", "2097152"},
+		{"maxmemory 3g", "maxmemory", "3000000000"},
+		{"maxmemory 3GB", "maxmemory", "3221225472"},
+		{`maxmemory ""`, "maxmemory", "0"},
+		{"maxmemory 8589934591gb", "maxmemory", "9223372035781033984"},
+		{"maxmemory-clients 100%", "maxmemory-clients", "100%"},
+		{"proto-max-bulk-len 1mb", "proto-max-bulk-len", "1048576"},
+		{"unixsocketperm 0770", "unixsocketperm", "770"},
+		{"unixsocketperm 777", "unixsocketperm", "777"},
+		{`requirepass "a\x41 \"b\""`, "requirepass", `aA "b"`},
+		{"save 60 1", "save", "60 1"},
+		{"save 60 1\nsave 10 2", "save", "60 1 10 2"},
+		{`save "60 1 10 0"`, "save", "60 1 10 0"},
+		{"save 60 1\nsave \"\"\nsave 5 5", "save", "5 5"},
+		{`save ""`, "save", ""},
+		{"client-output-buffer-limit normal 1mb 2kb 3", "client-output-buffer-limit", "normal 1048576 2048 3 slave 268435456 67108864 60 pubsub 33554432 8388608 60"},
+		{"client-output-buffer-limit replica 0 0 0\nclient-output-buffer-limit slave 1 0 0", "client-output-buffer-limit", "normal 0 0 0 slave 1 0 0 pubsub 33554432 8388608 60"},
+		{"latency-tracking-info-percentiles 50 99.9999 1e1", "latency-tracking-info-percentiles", "50 99.9999 10"},
+		{`latency-tracking-info-percentiles ""`, "latency-tracking-info-percentiles", ""},
+		{"notify-keyspace-events KEA", "notify-keyspace-events", "AKE"},
+		{"notify-keyspace-events Kxg", "notify-keyspace-events", "gxK"},
+		{"lua-time-limit 7", "busy-reply-threshold", "7"},
+		{"slave-read-only no", "replica-read-only", "no"},
+		{"shutdown-on-sigterm save now", "shutdown-on-sigterm", "save now"},
+		{"oom-score-adj-values 0 -2000 2000", "oom-score-adj-values", "0 -2000 2000"},
+		{"databases 16", "databases", "16"},
+		{"# port 1\n\nport 2", "port", "2"},
+		{"port 1\r\nport 2\r\n", "port", "2"},
+	}
+	for _, row := range rows {
+		c, err := load(t, row.line)
+		if err != nil {
+			t.Errorf("%s: %v", row.line, err)
+		} else if got := value(t, c, row.name); got != row.want {
+			t.Errorf("%s: %s is %q, not %q", row.line, row.name, got, row.want)
+		}
+	}
+}
+
+// TestErrors: what is wrong with a line is said in Redis's words, with the file and the line.
+func TestErrors(t *testing.T) {
+	rows := []struct{ line, want string }{
+		{"nosuch 1", "Bad directive or wrong number of arguments"},
+		{"port", "wrong number of arguments"},
+		{"port 1 2", "wrong number of arguments"},
+		{"port 1 # one", "wrong number of arguments"},
+		{"port x", "argument couldn't be parsed into an integer"},
+		{"port +1", "argument couldn't be parsed into an integer"},
+		{"port 65536", "argument must be between 0 and 65535 inclusive"},
+		{"port -1", "argument must be between 0 and 65535 inclusive"},
+		{"maxclients 0", "argument must be between 1 and 4294967295 inclusive"},
+		{"slowlog-log-slower-than -2", "argument must be between -1 and 9223372036854775807 inclusive"},
+		{"shards 257", "argument must be between 0 and 256 inclusive"},
+		{"appendonly maybe", "argument must be 'yes' or 'no'"},
+		{"loglevel loud", "argument(s) must be one of the following: debug, verbose, notice, warning"},
+		{"maxmemory 1zb", "argument must be a memory value"},
+		{"maxmemory -1", "argument must be a memory value"},
+		{"maxmemory 1.5gb", "argument must be a memory value"},
+		{"maxmemory 8589934592gb", "argument must be a memory value"},
+		{"maxmemory-clients x%", "argument must be a memory or percent value"},
+		{"maxmemory-clients 101%", "percentage argument must be less or equal to 100"},
+		{"proto-max-bulk-len 1048575", "argument must be between 1048576 and 9223372036854775807 inclusive"},
+		{"unixsocketperm 8", "argument couldn't be parsed as an octal number"},
+		{"unixsocketperm 1777", "argument must be between 0 and 777 inclusive"},
+		{`save "x`, "Unbalanced quotes in configuration line"},
+		{"save 1", "Invalid save parameters"},
+		{"save 0 1", "Invalid save parameters"},
+		{"save 1 -1", "Invalid save parameters"},
+		{`save "" 60 1`, "Invalid save parameters"},
+		{"bind 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17", "Too many bind addresses specified."},
+		{"client-output-buffer-limit normal 1 2", "Wrong number of arguments in buffer limit configuration."},
+		{"client-output-buffer-limit foo 1 2 3", "Invalid client class specified in buffer limit configuration."},
+		{"client-output-buffer-limit normal 1 2 -3", "Error in hard, soft or soft_seconds setting in buffer limit configuration."},
+		{"latency-tracking-info-percentiles x", "Invalid latency-tracking-info-percentiles parameters"},
+		{"latency-tracking-info-percentiles nan", "Invalid latency-tracking-info-percentiles parameters"},
+		{"latency-tracking-info-percentiles 101", "latency-tracking-info-percentiles parameters should sit between [0.0,100.0]"},
+		{"notify-keyspace-events Z", "Invalid event class character. Use 'Ag$lshzxeKEtmdn'."},
+		{"oom-score-adj-values 1 2", "wrong number of arguments"},
+		{"oom-score-adj-values 1 2 2001", "Invalid oom-score-adj-values, elements must be between -2000 and 2000."},
+		{"dir /no/such/folder", "No such file or directory"},
+		{`dir ""`, "No such file or directory"},
+		{"appendfilename a/b", "appendfilename can't be a path, just a filename"},
+		{"dbfilename a/b", "dbfilename can't be a path, just a filename"},
+		{`appendfilename ""`, "appendfilename can't be empty"},
+		{"appenddirname a/b", "appenddirname can't be a path, just a dirname"},
+		{"rename-command get", "Bad directive or wrong number of arguments"},
+		{"user", "Bad directive or wrong number of arguments"},
+		{"include", "Bad directive or wrong number of arguments"},
+		{"loadmodule", "Bad directive or wrong number of arguments"},
+		{"loadmodule /usr/lib/redisearch.so", "cellserver has no modules; redis-cell's commands are built in"},
+		{"databases 32", "cellserver has 16 databases"},
+		{"tls-key-file-pass x", "cellserver reads no encrypted keys; openssl pkey takes the password off"},
+		{"replicaof 10.0.0.1 6379", "cellserver does not replicate"},
+		{"cluster-enabled yes", "cellserver is no member of a cluster"},
+	}
+	for _, row := range rows {
+		c, err := load(t, "\n# comment\n"+row.line+"\n")
+		var located *Error
+		if !errors.As(err, &located) {
+			t.Errorf("%s: %v", row.line, err)
+			continue
+		}
+		want := fmt.Sprintf("*** FATAL CONFIG FILE ERROR (cellserver) ***\nReading the configuration file %s, at line 3\n>>> '%s'\n%s", c.File, row.line, row.want)
+		if located.Error() != want {
+			t.Errorf("%s:\n%s\ninstead of\n%s", row.line, err, want)
+		}
+	}
+}
+
+func TestCommandLine(t *testing.T) {
+	rows := []struct{ args, name, want string }{
+		{"--port 7000 --shards 2", "port", "7000"},
+		{"--PORT 7000", "port", "7000"},
+		{"--bind 127.0.0.1 -::1 --port 1", "bind", "127.0.0.1 -::1"},
+		{"--save", "save", ""},
+		{"--save --port 5", "port", "5"},
+		{"--save 60 1 --save 30 2", "save", "60 1 30 2"},
+		{"--requirepass --x --port 5", "requirepass", "--x"},
+		{"--maxmemory 1gb", "maxmemory", "1073741824"},
+	}
+	for _, row := range rows {
+		c := Default()
+		if err := c.Load(strings.Fields(row.args), nil); err != nil {
+			t.Errorf("%s: %v", row.args, err)
+		} else if got := value(t, &c, row.name); got != row.want {
+			t.Errorf("%s: %s is %q", row.args, row.name, got)
+		}
+	}
+	faults := []struct{ args, want string }{
+		{"--nosuch 1", ">>> '--nosuch 1'\nBad directive or wrong number of arguments"},
+		{"--port=1", ">>> '--port=1'\nBad directive or wrong number of arguments"},
+		{"--port", ">>> '--port'\nwrong number of arguments"},
+		{"--port 7 8", ">>> '--port 7 8'\nwrong number of arguments"},
+		{"--appendonly --port 7", ">>> '--appendonly --port 7'\nwrong number of arguments"},
+	}
+	for _, row := range faults {
+		c := Default()
+		err := c.Load(strings.Fields(row.args), nil)
+		if want := "*** FATAL CONFIG FILE ERROR (cellserver) ***\nReading the command line\n" + row.want; err == nil || err.Error() != want {
+			t.Errorf("%s: %v", row.args, err)
+		}
+	}
+}
+
+// TestFileThenArguments: what comes later counts; standard input comes where its - stands.
+func TestFileThenArguments(t *testing.T) {
+	c, err := load(t, "port 1\nmaxclients 7\n", "--port", "2")
+	if err != nil || c.Port != 2 || c.MaxClients != 7 || !filepath.IsAbs(c.File) {
+		t.Error(err, c.Port, c.MaxClients, c.File)
+	}
+	c, err = load(t, "port 1\n", "extra")
+	if err == nil || !strings.Contains(err.Error(), ">>> 'extra'\nBad directive") {
+		t.Error(c.Port, err)
+	}
+	for _, args := range [][]string{{"-", "--port", "2"}, {"--port", "2", "-"}} {
+		c := Default()
+		err := c.Load(args, strings.NewReader("port 3\nmaxclients 8"))
+		want := map[string]int{"-": 2, "--port": 3}[args[0]]
+		if err != nil || c.Port != want || c.MaxClients != 8 || c.File != "" {
+			t.Error(args, err, c.Port, c.MaxClients, c.File)
+		}
+	}
+	failed := Default()
+	err = failed.Load([]string{"-"}, strings.NewReader("\nport x"))
+	if err == nil || !strings.Contains(err.Error(), "Reading standard input, at line 2\n>>> 'port x'\n") {
+		t.Error(err)
+	}
+	err = failed.Load([]string{"/no/such/file"}, nil)
+	if err == nil || err.Error() != "can't open config file '/no/such/file': No such file or directory" {
+		t.Error(err)
+	}
+}
+
+func TestInclude(t *testing.T) {
+	folder := t.TempDir()
+	if err := os.Mkdir(filepath.Join(folder, "more"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	write(t, folder, "more/1.conf", "port 1\nmaxclients 11\n")
+	write(t, folder, "more/2.conf", "port 2\ninclude ../other\n")
+	write(t, folder, "other", "timeout 5\n")
+	path := write(t, folder, "main.conf", "port 3\ninclude more/*.conf\ninclude none/*\n")
+	c := Default()
+	if err := c.Load([]string{path}, nil); err != nil || c.Port != 2 || c.MaxClients != 11 || c.TimeoutSeconds != 5 {
+		t.Error(err, c.Port, c.MaxClients, c.TimeoutSeconds)
+	}
+	other := write(t, folder, "other", "port 1\n\ntimeout x\n")
+	if err := c.Load([]string{path}, nil); err == nil || !strings.Contains(err.Error(), "file "+other+", at line 3\n>>> 'timeout x'\n") {
+		t.Error(err)
+	}
+	missing := write(t, folder, "missing", "include nothing.conf\n")
+	if err := c.Load([]string{missing}, nil); err == nil || !strings.Contains(err.Error(), "nothing.conf': No such file or directory") {
+		t.Error(err)
+	}
+	write(t, folder, "self", "include self\n")
+	if err := c.Load([]string{filepath.Join(folder, "self")}, nil); err == nil || !strings.Contains(err.Error(), "more than 16 deep") {
+		t.Error(err)
+	}
+	for depth := range maxIncludes + 1 { // deep0 includes 15 further ones and then, as the 16th, the last
+		content := fmt.Sprintf("include deep%d\n", depth+1)
+		if depth == maxIncludes {
+			content = "port 77\n"
+		}
+		write(t, folder, fmt.Sprint("deep", depth), content)
+	}
+	if err := c.Load([]string{filepath.Join(folder, "deep0")}, nil); err != nil || c.Port != 77 {
+		t.Error(err, c.Port)
+	}
+}
+
+func TestLongestFile(t *testing.T) {
+	line := "# " + strings.Repeat("x", 1<<20-3) + "\n"
+	content := strings.Repeat(line, 16)
+	if _, err := load(t, content); err != nil {
+		t.Error(err)
+	}
+	if _, err := load(t, content+"\n"); err == nil || !strings.Contains(err.Error(), "longer than 16777216 bytes") {
+		t.Error(err)
+	}
+}
+
+func TestWhatIsKeptAndNoted(t *testing.T) {
+	c, err := load(t, "user bob on >x ~*\nrename-command CONFIG \"\"\nloadmodule /usr/lib/libredis_cell.so\nhz 5\ndaemonize yes\nlist-max-ziplist-entries 5\nhz 6\n", "--user", "eve", "off")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(c.Users) != 2 || strings.Join(c.Users[0].Words, " ") != "user bob on >x ~*" || c.Users[0].Source != (Source{c.File, 1}) || c.Users[1].Source != (Source{}) {
+		t.Errorf("users %+v", c.Users)
+	}
+	if len(c.Renames) != 1 || !slices.Equal(c.Renames[0].Words, []string{"rename-command", "CONFIG", ""}) || c.Renames[0].Source.Line != 2 {
+		t.Errorf("renames %+v", c.Renames)
+	}
+	want := []string{
+		"loadmodule /usr/lib/libredis_cell.so: redis-cell's commands are built in, the file is not loaded",
+		"daemonize yes: cellserver stays in the foreground, where a supervisor or the shell's & takes care of it",
+		"2 directives do not concern a rate limiter and have no effect: hz, list-max-ziplist-entries",
+	}
+	if !slices.Equal(c.Notes, want) {
+		t.Errorf("notes %q", c.Notes)
+	}
+}
+
+// TestStockFile reads the redis.conf that Debian ships.
+func TestStockFile(t *testing.T) {
+	const stock = "/etc/redis/redis.conf"
+	content, err := os.ReadFile(stock)
+	if err != nil {
+		if os.Getenv("CELLSERVER_REQUIRE_TOOLS") == "1" {
+			t.Fatal(err)
+		}
+		t.Skip(err)
+	}
+	// The folder of the data is there only where the package is installed as a whole.
+	data := t.TempDir()
+	c, err := load(t, strings.Replace(string(content), "dir /var/lib/redis\n", "dir "+data+"\n", 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.Port != 6379 || c.LogFile != "/var/log/redis/redis-server.log" || c.PIDFile != "/run/redis/redis-server.pid" || c.Dir != data {
+		t.Errorf("%+v", c)
+	}
+	if len(c.Notes) != 2 || !strings.HasPrefix(c.Notes[0], "daemonize yes:") || !strings.Contains(c.Notes[1], " directives do not concern a rate limiter and have no effect: always-show-logo, ") {
+		t.Errorf("notes %q", c.Notes)
+	}
+}
+
+// TestRedisHasTheSameDirectives: the table has all that CONFIG GET * of a real Redis shows, with its values, and no other.
+func TestRedisHasTheSameDirectives(t *testing.T) {
+	for _, tool := range []string{"redis-server", "redis-cli"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			if os.Getenv("CELLSERVER_REQUIRE_TOOLS") == "1" {
+				t.Fatal(err)
+			}
+			t.Skip(err)
+		}
+	}
+	folder := t.TempDir()
+	socket := filepath.Join(folder, "s")
+	redis := exec.Command("redis-server", "--port", "0", "--unixsocket", socket, "--dir", folder)
+	if err := redis.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		_ = redis.Process.Kill()
+		_ = redis.Wait() // killed, as it was meant
+	}()
+	var out []byte
+	for range 100 {
+		var err error
+		if out, err = exec.Command("redis-cli", "-s", socket, "config", "get", "*").Output(); err == nil && len(out) > 100 {
+			break
+		}
+		_ = exec.Command("sleep", "0.05").Run()
+	}
+	lines := strings.Split(string(out), "\n")
+	if len(lines) < 300 {
+		t.Fatalf("redis-cli says %q", out)
+	}
+	differ := map[string]bool{"bind": true, "dir": true, "port": true, "unixsocket": true, "syslog-ident": true, "shards": true}
+	ours := map[string]string{}
+	c := Default()
+	for _, v := range c.Get(func(string) bool { return true }) {
+		ours[v.Name] = v.Text
+	}
+	for i := 0; i+1 < len(lines); i += 2 {
+		text, known := ours[lines[i]]
+		if !known {
+			t.Errorf("%s is missing", lines[i])
+		} else if text != lines[i+1] && !differ[lines[i]] {
+			t.Errorf("%s is %q, not %q", lines[i], text, lines[i+1])
+		}
+		delete(ours, lines[i])
+	}
+	delete(ours, "shards")
+	delete(ours, "strict-load")
+	if len(ours) > 0 {
+		t.Errorf("Redis has no %v", ours)
+	}
+}

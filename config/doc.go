@@ -1,0 +1,24 @@
+// Package config is the configuration in the language of redis.conf: its grammar, its directives, and how a file is written
+// again. It knows no server: what a directive does is told by who reads the Config.
+//
+// # The table
+//
+// Every directive of Redis 7.0, and the few of our own, is one row: its names, its kind (which checks and spells values), its
+// value when nothing is said, the field of Config it fills, and whether CONFIG SET may change it. A row without a field is one
+// that cannot concern a rate limiter: its value is checked, kept and shown, and does nothing. Everything follows from the
+// table: files, the command line, CONFIG GET, SET and REWRITE, --help.
+//
+// # The language
+//
+//	# a comment               a line that begins with #, and an empty one
+//	maxmemory 1gb             a name in any case, then words, quoted as resp.SplitArgs reads them
+//	save 3600 1 300 100       some directives take several words, or all of them as one: "3600 1 300 100"
+//	include /etc/cell/*.conf  another file's lines, here; patterns may match nothing, plain names must exist
+//	user, rename-command      are kept as they are, with where they stand: others know what they mean
+//
+// Of a directive that is given twice the last counts. save adds to the ones before it, and client-output-buffer-limit sets one
+// class of clients at a time. Units are 1k = 1000, 1kb = 1024, and so on for m and g, in any case; there are no fractions.
+//
+// The command line is the same language: --name begins a line, and what follows to the next -- are its words. A first word
+// without -- is a file to read before, and - as the first or last word is standard input.
+package config

@@ -1,0 +1,4 @@
+package config
+
+// defaultIO is the front end of servers on this system.
+const defaultIO = "epoll"

@@ -1,0 +1,300 @@
+package config
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/cellserver/cellserver/resp"
+)
+
+const (
+	// maxIncludes is how deep files may include each other. (Redis has no limit: a file that includes itself is read until
+	// there is no memory.)
+	maxIncludes = 16
+	// maxFileBytes is the size of the largest file that is read: whoever names a log or a device by mistake learns it at once.
+	maxFileBytes = 16 << 20
+
+	stdinName = "-"
+)
+
+// Errors with Redis's words for lines that are no directive.
+var (
+	errBadDirective = errors.New("Bad directive or wrong number of arguments")
+	errQuotes       = errors.New("Unbalanced quotes in configuration line")
+)
+
+// Load reads a command line over c: [file | -] [--directive value...]... [-]. stdin is what - stands for.
+//
+// An error in a line is an *Error. c is of no use then.
+func (c *Config) Load(args []string, stdin io.Reader) error {
+	r := reader{config: c, stdin: stdin}
+	if len(args) > 0 && !strings.HasPrefix(args[0], "--") {
+		if err := r.readNamed(args[0]); err != nil {
+			return err
+		}
+		args = args[1:]
+	}
+	fromStdin := len(args) > 0 && args[len(args)-1] == stdinName
+	if fromStdin {
+		args = args[:len(args)-1]
+	}
+	if err := r.readArguments(args); err != nil {
+		return err
+	}
+	if fromStdin {
+		if err := r.readNamed(stdinName); err != nil {
+			return err
+		}
+	}
+	r.summarize()
+	return nil
+}
+
+// A reader gives a configuration the values that lines say.
+type reader struct {
+	config *Config
+	stdin  io.Reader
+	depth  int // of includes
+	saves  bool
+	inert  []string // directives that have no effect, in the order in which they came
+}
+
+// readNamed reads the file of the command line, whose name stays known: CONFIG REWRITE writes it.
+func (r *reader) readNamed(name string) error {
+	if name == stdinName {
+		content, err := io.ReadAll(io.LimitReader(r.stdin, maxFileBytes+1))
+		if err != nil {
+			return fmt.Errorf("can't read the configuration from standard input: %w", err)
+		}
+		return r.read(stdinName, content)
+	}
+	path, err := filepath.Abs(name)
+	if err != nil {
+		return fmt.Errorf("can't open config file '%s': %w", name, err)
+	}
+	r.config.File = path
+	return r.readFile(path)
+}
+
+func (r *reader) readFile(path string) error {
+	content, err := readLimited(path)
+	if err != nil {
+		return fmt.Errorf("can't open config file '%s': %w", path, cause(err))
+	}
+	return r.read(path, content)
+}
+
+func readLimited(path string) ([]byte, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	return io.ReadAll(io.LimitReader(file, maxFileBytes+1))
+}
+
+func (r *reader) read(name string, content []byte) error {
+	if len(content) > maxFileBytes {
+		return fmt.Errorf("the configuration in '%s' is longer than %d bytes", name, maxFileBytes)
+	}
+	number := 0
+	for line := range bytes.Lines(content) {
+		number++
+		source := Source{name, number}
+		text := strings.Trim(string(line), " \t\r\n")
+		words, err := splitLine(text)
+		if err == nil && len(words) > 0 {
+			err = r.apply(words, source)
+		}
+		if err != nil {
+			return locate(err, source, text)
+		}
+	}
+	return nil
+}
+
+// locate adds to an error where the line stands, unless it is from a line of an included file and says so already.
+func locate(err error, source Source, text string) error {
+	var located *Error
+	if errors.As(err, &located) {
+		return err
+	}
+	return &Error{source, text, err}
+}
+
+// splitLine returns the words of a line, the first in lower case; none for a comment or an empty line.
+func splitLine(text string) ([]string, error) {
+	if text == "" || text[0] == '#' {
+		return nil, nil
+	}
+	parts, err := resp.SplitArgs([]byte(text), nil)
+	if err != nil {
+		return nil, errQuotes
+	}
+	words := make([]string, len(parts))
+	for i, part := range parts {
+		words[i] = string(part)
+	}
+	if len(words) > 0 {
+		words[0] = strings.ToLower(words[0])
+	}
+	return words, nil
+}
+
+// readArguments reads --name value... --name value... . The first value after a name may begin with --, as in Redis: a
+// password may.
+func (r *reader) readArguments(args []string) error {
+	for len(args) > 0 {
+		name, isOption := strings.CutPrefix(args[0], "--")
+		if !isOption {
+			return &Error{Text: args[0], Err: errBadDirective}
+		}
+		end := 1
+		if len(args) > 1 && !(strings.EqualFold(name, "save") && strings.HasPrefix(args[1], "--")) {
+			end = 2
+		}
+		for end < len(args) && !strings.HasPrefix(args[end], "--") {
+			end++
+		}
+		words := append([]string{strings.ToLower(name)}, args[1:end]...)
+		if words[0] == "save" && len(words) == 1 {
+			words = append(words, "") // --save alone turns snapshots off
+		}
+		if err := r.apply(words, Source{}); err != nil {
+			return locate(err, Source{}, strings.Join(args[:end], " "))
+		}
+		args = args[end:]
+	}
+	return nil
+}
+
+// apply obeys one line.
+func (r *reader) apply(words []string, source Source) error {
+	switch name, values := words[0], words[1:]; name {
+	case "include":
+		if len(values) != 1 {
+			return errBadDirective
+		}
+		return r.include(values[0], source)
+	case "loadmodule":
+		return r.loadModule(values)
+	case "user":
+		if len(values) == 0 {
+			return errBadDirective
+		}
+		r.config.Users = append(r.config.Users, Line{words, source})
+		return nil
+	case "rename-command":
+		if len(values) != 2 {
+			return errBadDirective
+		}
+		r.config.Renames = append(r.config.Renames, Line{words, source})
+		return nil
+	case "list-max-ziplist-entries", "list-max-ziplist-value", "lua-replicate-commands":
+		r.hasNoEffect(name) // Redis 7 accepts these three without a value to show for it
+		return nil
+	default:
+		return r.set(name, values)
+	}
+}
+
+func (r *reader) set(name string, values []string) error {
+	d := find(name)
+	if d == nil {
+		return errBadDirective
+	}
+	if len(values) == 0 {
+		return errArity
+	}
+	if d.name == "save" {
+		// The first save puts the default away; each further one adds to those before it.
+		if r.saves && strings.Join(values, "") != "" {
+			values = append(strings.Fields(d.get(r.config)), split(values)...)
+		}
+		r.saves = true
+	}
+	if err := d.set(r.config, values); err != nil {
+		return err
+	}
+	if r.config.given == nil {
+		r.config.given = make(map[string]bool)
+	}
+	r.config.given[d.name] = true
+	switch {
+	case d.note != nil:
+		if note := d.note(d.get(r.config)); note != "" {
+			r.note(note)
+		}
+	case d.field == nil && !d.obeyed():
+		r.hasNoEffect(d.name)
+	}
+	return nil
+}
+
+// include reads the files that a pattern matches, in the order of their names. Relative ones count from the directory of the
+// file that includes them. (In Redis from the working directory, which dir changes.)
+func (r *reader) include(pattern string, source Source) error {
+	if r.depth == maxIncludes {
+		return fmt.Errorf("files include each other more than %d deep", maxIncludes)
+	}
+	if !filepath.IsAbs(pattern) && source.File != "" && source.File != stdinName {
+		pattern = filepath.Join(filepath.Dir(source.File), pattern)
+	}
+	paths := []string{pattern}
+	if strings.ContainsAny(pattern, "*?[") {
+		var err error
+		if paths, err = filepath.Glob(pattern); err != nil {
+			return err
+		}
+	}
+	r.depth++
+	defer func() { r.depth-- }()
+	for _, path := range paths {
+		if err := r.readFile(path); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// loadModule accepts the module that this server stands in for, and no other.
+func (r *reader) loadModule(values []string) error {
+	if len(values) == 0 {
+		return errBadDirective
+	}
+	base := filepath.Base(filepath.ToSlash(values[0]))
+	if !strings.Contains(strings.ReplaceAll(base, "-", "_"), "redis_cell") {
+		return errors.New("cellserver has no modules; redis-cell's commands are built in")
+	}
+	r.note(fmt.Sprintf("loadmodule %s: redis-cell's commands are built in, the file is not loaded", values[0]))
+	return nil
+}
+
+func (r *reader) note(text string) {
+	if !slices.Contains(r.config.Notes, text) {
+		r.config.Notes = append(r.config.Notes, text)
+	}
+}
+
+func (r *reader) hasNoEffect(name string) {
+	if !slices.Contains(r.inert, name) {
+		r.inert = append(r.inert, name)
+	}
+}
+
+// summarize notes in one line what does not concern a rate limiter.
+func (r *reader) summarize() {
+	switch len(r.inert) {
+	case 0:
+	case 1:
+		r.note("1 directive does not concern a rate limiter and has no effect: " + r.inert[0])
+	default:
+		r.note(fmt.Sprintf("%d directives do not concern a rate limiter and have no effect: %s", len(r.inert), strings.Join(r.inert, ", ")))
+	}
+}
