@@ -3,6 +3,7 @@ package resp
 import (
 	"math"
 	"strconv"
+	"strings"
 
 	"github.com/tidwall/redcon"
 )
@@ -78,6 +79,8 @@ func (w *Writer) Double(f float64) {
 	var memory [32]byte
 	text := memory[:0]
 	switch {
+	case math.IsNaN(f) && math.Signbit(f):
+		text = append(text, "-nan"...)
 	case math.IsNaN(f):
 		text = append(text, "nan"...)
 	case math.IsInf(f, 1):
@@ -93,6 +96,19 @@ func (w *Writer) Double(f float64) {
 	}
 	w.Buf = append(w.Buf, ',')
 	w.Buf = append(w.Buf, text...)
+	w.Buf = append(w.Buf, '\r', '\n')
+}
+
+// BigNumber appends an integer of any size by its decimal digits, in RESP2 as a
+// bulk string. \r and \n become spaces.
+func (w *Writer) BigNumber(digits string) {
+	digits = strings.NewReplacer("\r", " ", "\n", " ").Replace(digits)
+	if w.Version != 3 {
+		w.BulkString(digits)
+		return
+	}
+	w.Buf = append(w.Buf, '(')
+	w.Buf = append(w.Buf, digits...)
 	w.Buf = append(w.Buf, '\r', '\n')
 }
 

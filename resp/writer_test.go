@@ -199,3 +199,13 @@ func TestRepliesReadBack(t *testing.T) {
 		}
 	}
 }
+
+func TestBigNumber(t *testing.T) {
+	for version, want := range map[int]string{2: "$5\r\n12  3\r\n", 3: "(12  3\r\n"} {
+		w := Writer{Version: version}
+		w.BigNumber("12\r\n3")
+		if string(w.Buf) != want {
+			t.Errorf("RESP%d: %q", version, w.Buf)
+		}
+	}
+}

@@ -1,0 +1,463 @@
+package script
+
+import (
+	"fmt"
+	"strings"
+
+	lua "github.com/yuin/gopher-lua"
+)
+
+func (r *Runtime) baseFunctions() map[string]lua.LGFunction {
+	return map[string]lua.LGFunction{
+		concatName:       r.concat,
+		lengthName:       length,
+		"assert":         baseAssert,
+		"collectgarbage": collectGarbage,
+		"error":          baseError,
+		"gcinfo":         func(L *lua.LState) int { L.Push(lua.LNumber(0)); return 1 },
+		"getmetatable":   r.getmetatable,
+		"ipairs":         r.ipairs,
+		"load":           r.load,
+		"loadstring":     r.loadstring,
+		"next":           func(L *lua.LState) int { return r.next(L, "next") },
+		"pairs":          r.pairs,
+		"pcall":          r.pcall,
+		"rawequal": func(L *lua.LState) int {
+			L.Push(lua.LBool(L.RawEqual(argAny(L, 1, "rawequal"), argAny(L, 2, "rawequal"))))
+			return 1
+		},
+		"rawget":       r.rawget,
+		"rawset":       r.rawset,
+		"select":       baseSelect,
+		"setmetatable": r.setmetatable,
+		"tonumber":     baseToNumber,
+		"tostring":     baseToString,
+		"type":         func(L *lua.LState) int { L.Push(lua.LString(argAny(L, 1, "type").Type().String())); return 1 },
+		"unpack":       unpack,
+		"xpcall":       r.xpcall,
+	}
+}
+
+// concat is the operator .. for two or more operands.
+func (r *Runtime) concat(L *lua.LState) int {
+	n := L.GetTop()
+	buffer := r.joined[:0]
+	for i := 1; i <= n; i++ {
+		switch v := L.Get(i).(type) {
+		case lua.LString:
+			buffer = append(buffer, v...)
+		case lua.LNumber:
+			buffer = appendNumber(buffer, float64(v), numberDigits)
+		default:
+			return r.concatByMetatables(L, n)
+		}
+		r.bound(L, len(buffer))
+	}
+	r.guard.charge(L, len(buffer))
+	if r.joined = buffer; cap(buffer) > 64<<10 {
+		r.joined = nil // do not keep a giant's memory
+	}
+	L.Push(lua.LString(buffer))
+	return 1
+}
+
+// concatByMetatables works from right to left, as the operator does.
+func (r *Runtime) concatByMetatables(L *lua.LState, n int) int {
+	right := L.Get(n)
+	for i := n - 1; i > 0; i-- {
+		left := L.Get(i)
+		a, okA := toText(left)
+		b, okB := toText(right)
+		if okA && okB {
+			r.bound(L, len(a)+len(b))
+			r.guard.charge(L, len(a)+len(b))
+			right = lua.LString(a + b)
+			continue
+		}
+		handler := L.GetMetaField(left, "__concat")
+		if handler == lua.LNil {
+			handler = L.GetMetaField(right, "__concat")
+		}
+		if handler == lua.LNil {
+			if okA {
+				left = right
+			}
+			raise(L, "attempt to concatenate a %s value", left.Type())
+		}
+		L.Push(handler)
+		L.Push(left)
+		L.Push(right)
+		L.Call(2, 1)
+		right = L.Get(-1)
+		L.Pop(1)
+	}
+	L.Push(right)
+	return 1
+}
+
+// bound ends a script whose string grows too long.
+func (r *Runtime) bound(L *lua.LState, bytes int) {
+	if bytes > r.maxStringBytes {
+		raise(L, "string is longer than %d bytes", r.maxStringBytes)
+	}
+}
+
+// length is the operator #.
+func length(L *lua.LState) int {
+	switch v := L.Get(1).(type) {
+	case lua.LString:
+		L.Push(lua.LNumber(len(v)))
+	case *lua.LTable:
+		L.Push(lua.LNumber(tableLength(v)))
+	default:
+		raise(L, "attempt to get length of a %s value", v.Type())
+	}
+	return 1
+}
+
+// tableLength goes on where the machine's array ends, by doubling and halving: any n is right that has a value, and n+1 has none.
+func tableLength(t *lua.LTable) int {
+	n := t.Len()
+	if n < maxArrayIndex-1 {
+		return n
+	}
+	end := 2 * n
+	for t.RawGet(lua.LNumber(end)) != lua.LNil {
+		n, end = end, 2*end
+	}
+	for end-n > 1 {
+		if middle := (n + end) / 2; t.RawGet(lua.LNumber(middle)) != lua.LNil {
+			n = middle
+		} else {
+			end = middle
+		}
+	}
+	return n
+}
+
+func baseAssert(L *lua.LState) int {
+	if lua.LVAsBool(argAny(L, 1, "assert")) {
+		return L.GetTop()
+	}
+	message := "assertion failed!"
+	if L.GetTop() > 1 {
+		message = argString(L, 2, "assert")
+	}
+	raise(L, "%s", message)
+	return 0
+}
+
+func collectGarbage(L *lua.LState) int {
+	switch option := L.Get(1); option {
+	case lua.LNil, lua.LString("collect"), lua.LString("stop"), lua.LString("restart"), lua.LString("step"),
+		lua.LString("setpause"), lua.LString("setstepmul"):
+		L.Push(lua.LNumber(0))
+	case lua.LString("count"):
+		L.Push(lua.LNumber(64)) // of Kb: a script can do nothing with the truth
+	default:
+		argError(L, 1, "collectgarbage", "invalid option '%s'", argString(L, 1, "collectgarbage"))
+	}
+	return 1
+}
+
+func baseError(L *lua.LState) int {
+	v := L.Get(1)
+	level := optInt(L, 2, "error", 1)
+	if text, ok := toText(v); ok && level > 0 {
+		if at := L.Where(int(min(level, maxCalls))); at != "" && !strings.HasPrefix(at, "[G]") {
+			text = at + " " + text
+		}
+		v = lua.LString(text)
+	}
+	L.Error(v, 0)
+	return 0
+}
+
+func (r *Runtime) getmetatable(L *lua.LState) int {
+	switch v := argAny(L, 1, "getmetatable").(type) {
+	case lua.LString:
+		L.Push(r.sandbox.strings)
+	case *lua.LTable:
+		if v == r.sandbox.env {
+			L.Push(r.sandbox.missing)
+		} else if r.sandbox.isFrozen(v) {
+			L.Push(lua.LNil)
+		} else {
+			L.Push(L.GetMetatable(v))
+		}
+	default:
+		L.Push(lua.LNil)
+	}
+	return 1
+}
+
+func (r *Runtime) setmetatable(L *lua.LState) int {
+	t := argTable(L, 1, "setmetatable")
+	meta := L.Get(2)
+	if _, ok := meta.(*lua.LTable); !ok && (meta != lua.LNil || L.GetTop() < 2) {
+		argError(L, 2, "setmetatable", "nil or table expected")
+	}
+	r.refuseFrozen(L, t)
+	if L.GetMetaField(t, "__metatable") != lua.LNil {
+		raise(L, "cannot change a protected metatable")
+	}
+	L.SetMetatable(t, meta)
+	L.Push(t)
+	return 1
+}
+
+func (r *Runtime) refuseFrozen(L *lua.LState, t *lua.LTable) {
+	if r.sandbox.isFrozen(t) {
+		L.Error(lua.LString("Attempt to modify a readonly table"), 0)
+	}
+}
+
+func (r *Runtime) rawget(L *lua.LState) int {
+	t := argTable(L, 1, "rawget")
+	L.Push(r.sandbox.real(t).RawGet(argAny(L, 2, "rawget")))
+	return 1
+}
+
+func (r *Runtime) rawset(L *lua.LState) int {
+	t := argTable(L, 1, "rawset")
+	key, v := argAny(L, 2, "rawset"), argAny(L, 3, "rawset")
+	r.refuseFrozen(L, t)
+	L.RawSet(t, key, v)
+	L.Push(t)
+	return 1
+}
+
+func (r *Runtime) next(L *lua.LState, function string) int {
+	t := r.sandbox.real(argTable(L, 1, function))
+	key, v := t.Next(L.Get(2))
+	for key != lua.LNil && isHidden(key) {
+		key, v = t.Next(key)
+	}
+	if key == lua.LNil {
+		L.Push(lua.LNil)
+		return 1
+	}
+	L.Push(key)
+	L.Push(v)
+	return 2
+}
+
+// isHidden tells the names of the functions that operators became.
+func isHidden(key lua.LValue) bool {
+	name, ok := key.(lua.LString)
+	return ok && (name == concatName || name == lengthName)
+}
+
+func (r *Runtime) pairs(L *lua.LState) int {
+	t := argTable(L, 1, "pairs")
+	L.Push(r.sandbox.globals.RawGetString("next"))
+	L.Push(t)
+	L.Push(lua.LNil)
+	return 3
+}
+
+func (r *Runtime) ipairs(L *lua.LState) int {
+	t := argTable(L, 1, "ipairs")
+	L.Push(r.sandbox.step)
+	L.Push(t)
+	L.Push(lua.LNumber(0))
+	return 3
+}
+
+// ipairsStep is the iterator of ipairs.
+func ipairsStep(L *lua.LState) int {
+	t, i := argTable(L, 1, "ipairs"), lua.LNumber(argNumber(L, 2, "ipairs"))+1
+	v := t.RawGet(i)
+	if v == lua.LNil {
+		L.Push(lua.LNil)
+		return 1
+	}
+	L.Push(i)
+	L.Push(v)
+	return 2
+}
+
+// pcall gives the text of a command's error, not its table: so does Redis's.
+func (r *Runtime) pcall(L *lua.LState) int {
+	if L.GetTop() == 0 {
+		L.Push(lua.LFalse) // Redis's own pcall looks at the wrong place of its stack
+	}
+	if err := r.try(L, L.GetTop()-1); err != nil {
+		if t, ok := err.(*lua.LTable); ok {
+			if text, ok := toText(t.RawGetString("err")); ok {
+				err = lua.LString(text)
+			}
+		}
+		L.Push(lua.LFalse)
+		L.Push(err)
+		return 2
+	}
+	L.Insert(lua.LTrue, 1)
+	return L.GetTop()
+}
+
+func (r *Runtime) xpcall(L *lua.LState) int {
+	handler := argAny(L, 2, "xpcall")
+	L.SetTop(1)
+	if err := r.try(L, 0); err != nil {
+		L.Push(lua.LFalse)
+		L.Push(handler)
+		L.Push(err)
+		L.Call(1, 1)
+		return 2
+	}
+	L.Insert(lua.LTrue, 1)
+	return L.GetTop()
+}
+
+// try calls the function below the n topmost values and returns the error, or nil. An end of the script is no error that it
+// could catch: the next instruction ends it again.
+func (r *Runtime) try(L *lua.LState, n int) lua.LValue {
+	nested := r.nested
+	err := L.PCall(n, lua.MultRet, nil)
+	if err == nil {
+		return nil
+	}
+	r.nested = nested
+	L.G.CurrentThread = L
+	object := err.(*lua.ApiError).Object
+	if text, ok := object.(lua.LString); ok {
+		return lua.LString(machineText(string(text)))
+	}
+	return object
+}
+
+func (r *Runtime) loadstring(L *lua.LState) int {
+	code := argString(L, 1, "loadstring")
+	return r.loadChunk(L, code, chunkTitle(L, 2, "loadstring", code))
+}
+
+func (r *Runtime) load(L *lua.LState) int {
+	reader := argFunction(L, 1, "load")
+	title := chunkTitle(L, 2, "load", "=(load)")
+	var code strings.Builder
+	for {
+		L.Push(reader)
+		L.Call(0, 1)
+		part := L.Get(-1)
+		L.Pop(1)
+		text, ok := toText(part)
+		if part != lua.LNil && !ok {
+			L.Push(lua.LNil)
+			L.Push(lua.LString("reader function must return a string"))
+			return 2
+		}
+		if text == "" {
+			return r.loadChunk(L, code.String(), title)
+		}
+		r.bound(L, code.Len()+len(text))
+		r.guard.charge(L, len(text))
+		code.WriteString(text)
+	}
+}
+
+func (r *Runtime) loadChunk(L *lua.LState, code, title string) int {
+	r.guard.charge(L, 100*len(code))
+	proto, err := compile([]byte(code), title)
+	if err != nil {
+		L.Push(lua.LNil)
+		L.Push(lua.LString(err.Error()))
+		return 2
+	}
+	L.Push(L.NewFunctionFromProto(proto))
+	return 1
+}
+
+// chunkTitle is the name of a chunk as it is shown: of code that is its own name the first line.
+func chunkTitle(L *lua.LState, n int, function, otherwise string) string {
+	name := otherwise
+	if L.Get(n) != lua.LNil {
+		name = argString(L, n, function)
+	}
+	if name != "" && (name[0] == '=' || name[0] == '@') {
+		return name[1:]
+	}
+	const longest = 45
+	line, _, cut := strings.Cut(name, "\n")
+	if len(line) > longest {
+		line, cut = line[:longest], true
+	}
+	if cut {
+		line += "..."
+	}
+	return fmt.Sprintf("[string \"%s\"]", line)
+}
+
+func baseSelect(L *lua.LState) int {
+	n := int64(L.GetTop())
+	if L.Get(1) == lua.LString("#") {
+		L.Push(lua.LNumber(n - 1))
+		return 1
+	}
+	i := argInt(L, 1, "select")
+	if i < 0 {
+		i += n
+	} else if i > n {
+		i = n
+	}
+	if i < 1 {
+		argError(L, 1, "select", "index out of range")
+	}
+	return int(n - i)
+}
+
+func baseToNumber(L *lua.LState) int {
+	base := optInt(L, 2, "tonumber", 10)
+	if base == 10 {
+		if n, ok := toNumber(argAny(L, 1, "tonumber")); ok {
+			L.Push(n)
+			return 1
+		}
+		L.Push(lua.LNil)
+		return 1
+	}
+	text := argString(L, 1, "tonumber")
+	if base < 2 || base > 36 {
+		argError(L, 2, "tonumber", "base out of range")
+	}
+	L.Push(parseBase(text, int(base)))
+	return 1
+}
+
+func baseToString(L *lua.LState) int {
+	v := argAny(L, 1, "tostring")
+	if handler := L.GetMetaField(v, "__tostring"); handler != lua.LNil {
+		L.Push(handler)
+		L.Push(v)
+		L.Call(1, 1)
+		return 1
+	}
+	L.Push(lua.LString(tostring(v)))
+	return 1
+}
+
+func tostring(v lua.LValue) string {
+	switch v := v.(type) {
+	case lua.LNumber:
+		return numberText(v)
+	case *lua.LUserData:
+		return "userdata: (nil)" // there is but cjson.null
+	}
+	return v.String()
+}
+
+func unpack(L *lua.LState) int {
+	t := argTable(L, 1, "unpack")
+	first := optInt(L, 2, "unpack", 1)
+	last := optInt(L, 3, "unpack", int64(tableLength(t)))
+	if first > last {
+		return 0
+	}
+	if n := last - first + 1; n <= 0 || n > maxUnpacked {
+		raise(L, "too many results to unpack")
+	}
+	for i := first; i <= last; i++ {
+		L.Push(t.RawGet(lua.LNumber(i)))
+	}
+	return int(last - first + 1)
+}

@@ -1,0 +1,103 @@
+package script
+
+import (
+	lua "github.com/yuin/gopher-lua"
+)
+
+// machineCoroutines are the machine's functions: they need what it does not export.
+var machineCoroutines = func() map[string]lua.LGFunction {
+	L := lua.NewState(lua.Options{SkipOpenLibs: true})
+	defer L.Close()
+	L.Push(L.NewFunction(lua.OpenCoroutine))
+	L.Call(0, 1)
+	functions := map[string]lua.LGFunction{}
+	L.Get(-1).(*lua.LTable).ForEach(func(name, f lua.LValue) {
+		functions[name.String()] = f.(*lua.LFunction).GFunction
+	})
+	return functions
+}()
+
+func (r *Runtime) coroutineFunctions() map[string]lua.LGFunction {
+	return map[string]lua.LGFunction{
+		"create":  func(L *lua.LState) int { argFunction(L, 1, "create"); return r.createCoroutine(L) },
+		"resume":  r.resume,
+		"running": machineCoroutines["running"],
+		"status":  func(L *lua.LState) int { argThread(L, "status"); return machineCoroutines["status"](L) },
+		"wrap":    r.wrap,
+		"yield":   r.yield,
+	}
+}
+
+func argThread(L *lua.LState, function string) *lua.LState {
+	thread, ok := L.Get(1).(*lua.LState)
+	if !ok {
+		argError(L, 1, function, "coroutine expected")
+	}
+	return thread
+}
+
+// createCoroutine puts the coroutine under the same guard.
+func (r *Runtime) createCoroutine(L *lua.LState) int {
+	r.guard.charge(L, 4096)
+	L.SetTop(1)
+	n := machineCoroutines["create"](L)
+	L.Get(-1).(*lua.LState).SetContext(r.guard)
+	return n
+}
+
+func (r *Runtime) resume(L *lua.LState) int {
+	thread := argThread(L, "resume")
+	problem := ""
+	switch {
+	case thread.Dead:
+		problem = "cannot resume dead coroutine"
+	case L.G.CurrentThread == thread:
+		problem = "cannot resume running coroutine"
+	case thread.Parent != nil || thread == L.G.MainThread:
+		problem = "cannot resume normal coroutine"
+	case r.nested == maxNestedCoroutines:
+		problem = "C stack overflow"
+	}
+	if problem != "" {
+		L.Push(lua.LFalse)
+		L.Push(lua.LString(problem))
+		return 2
+	}
+	r.nested++
+	n := machineCoroutines["resume"](L)
+	r.nested--
+	if L.Get(-n) == lua.LFalse {
+		if text, ok := L.Get(-n + 1).(lua.LString); ok && n > 1 {
+			L.Pop(1)
+			L.Push(lua.LString(machineText(string(text))))
+		}
+	}
+	return n
+}
+
+func (r *Runtime) wrap(L *lua.LState) int {
+	argFunction(L, 1, "wrap")
+	r.createCoroutine(L)
+	thread := L.Get(-1)
+	L.Push(L.NewFunction(func(L *lua.LState) int {
+		L.Insert(thread, 1)
+		n := r.resume(L)
+		if L.Get(-n) == lua.LTrue {
+			return n - 1
+		}
+		problem := L.Get(-1)
+		if text, ok := toText(problem); ok {
+			raise(L, "%s", text)
+		}
+		L.Error(problem, 0)
+		return 0
+	}))
+	return 1
+}
+
+func (r *Runtime) yield(L *lua.LState) int {
+	if L.Parent == nil {
+		L.Error(lua.LString("attempt to yield across metamethod/C-call boundary"), 0)
+	}
+	return machineCoroutines["yield"](L)
+}

@@ -1,0 +1,34 @@
+// Package script runs Lua scripts as Redis 7.0 does: EVAL, EVALSHA and SCRIPT
+// stand on it. It knows nothing of the server. Commands go out through a
+// [Host], the reply goes to a resp.Writer.
+//
+// # A run
+//
+//	body -> Load: shebang, parse, rewrite, compile -> Program, cached by SHA1
+//	Run: KEYS, ARGV -> function call -> redis.call -> Host.Call -> RESP bytes -> Lua value
+//	                                 -> result -> RESP in the client's version
+//
+// One [Runtime] has one Lua state and one goroutine at a time in it, so that a
+// run costs no setup. Nothing a script does is seen by the next: globals and
+// libraries are read-only, and what can be set (RESP version, random seed,
+// cjson's options) is set anew before each run.
+//
+// # The machine
+//
+// The Lua machine is github.com/yuin/gopher-lua. It differs from Lua 5.1 in
+// many details (number formats, patterns, errors, lengths) and its libraries
+// trust the script. Therefore all libraries here are our own, and the syntax
+// tree is rewritten before it is compiled: a..b and #a become calls of hidden
+// functions that format, measure and bound as Redis's Lua does.
+//
+// # Bounds
+//
+// The machine asks its context before each instruction whether to go on: that
+// is our hook (guard.go). It counts, sees [Runtime.Kill], and now and then
+// reads the size of the heap. A library function that works for long counts
+// itself as instructions. A script ends with an error when it was killed, when
+// a string passes [Options].MaxStringBytes, when the heap grew by more than
+// MaxHeapBytes since it began, or where a stack, a pattern, a nesting or the
+// script itself passes the limits in limits.go. Nobody is asked for the time:
+// how long a script may run is for the server to say, by Kill.
+package script

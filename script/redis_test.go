@@ -1,0 +1,240 @@
+package script
+
+import (
+	"bufio"
+	"bytes"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cellserver/cellserver/resp"
+)
+
+// redisServer is a real redis-server, the oracle. The test is skipped without one, except in CI.
+type redisServer struct {
+	t       testing.TB
+	address string
+}
+
+func startRedis(t testing.TB) *redisServer {
+	t.Helper()
+	path, err := exec.LookPath("redis-server")
+	if err != nil {
+		if os.Getenv("CELLSERVER_REQUIRE_TOOLS") == "1" {
+			t.Fatal(err)
+		}
+		t.Skip(err)
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := listener.Addr().String()
+	listener.Close()
+	_, port, _ := net.SplitHostPort(address)
+	command := exec.Command(path, "--port", port, "--bind", "127.0.0.1", "--save", "", "--dir", t.TempDir())
+	if err := command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = command.Process.Kill() // fails only where it has ended
+		_ = command.Wait()
+	})
+	return &redisServer{t: t, address: address}
+}
+
+// connect waits until the server listens.
+func (s *redisServer) connect(version int) *redisConn {
+	s.t.Helper()
+	var err error
+	for range 200 {
+		var nc net.Conn
+		if nc, err = net.Dial("tcp", s.address); err == nil {
+			s.t.Cleanup(func() { nc.Close() })
+			c := &redisConn{t: s.t, nc: nc, in: bufio.NewReader(nc)}
+			if version == 3 {
+				c.do("HELLO", "3")
+			}
+			return c
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	s.t.Fatal(err)
+	return nil
+}
+
+type redisConn struct {
+	t  testing.TB
+	nc net.Conn
+	in *bufio.Reader
+}
+
+// do sends a command and returns the bytes of its reply.
+func (c *redisConn) do(words ...string) []byte {
+	c.t.Helper()
+	w := resp.Writer{}
+	w.Array(len(words))
+	for _, word := range words {
+		w.BulkString(word)
+	}
+	if _, err := c.nc.Write(w.Buf); err != nil {
+		c.t.Fatal(err)
+	}
+	reply, err := c.read(nil)
+	if err != nil {
+		c.t.Fatalf("%v after %q", err, words)
+	}
+	return reply
+}
+
+// fill makes the keys that the scripts read.
+func (c *redisConn) fill() {
+	c.do("FLUSHALL")
+	c.do("HSET", "h", "a", "1")
+	c.do("ZADD", "z", "1.5", "m")
+	c.do("SADD", "s", "m")
+	c.do("SET", "n", "1")
+}
+
+// read appends one reply to b.
+func (c *redisConn) read(b []byte) ([]byte, error) {
+	line, err := c.in.ReadBytes('\n')
+	b = append(b, line...)
+	if err != nil {
+		return b, err
+	}
+	n, _ := strconv.Atoi(string(bytes.TrimSpace(line[1:])))
+	switch line[0] {
+	case '$', '=':
+		if n < 0 {
+			return b, nil
+		}
+		text := make([]byte, n+2)
+		_, err = io.ReadFull(c.in, text)
+		return append(b, text...), err
+	case '%':
+		n *= 2
+		fallthrough
+	case '*', '~', '>':
+		for range n {
+			if b, err = c.read(b); err != nil {
+				return b, err
+			}
+		}
+	}
+	return b, nil
+}
+
+// proxyHost lets Redis run the commands, as commands of a script.
+type proxyHost struct {
+	resp2, resp3 *redisConn
+}
+
+func (h proxyHost) Call(words [][]byte, version int) []byte {
+	c, prologue := h.resp2, ""
+	if version == 3 {
+		c, prologue = h.resp3, "redis.setresp(3) "
+	}
+	command := []string{"EVAL", prologue + "return redis.pcall(unpack(ARGV))", "0"}
+	for _, word := range words {
+		command = append(command, string(word))
+	}
+	return c.do(command...)
+}
+
+func (h proxyHost) CheckACL(words [][]byte) (allowed, known bool) {
+	known = string(words[0]) != "nosuch"
+	return known, known
+}
+
+func (h proxyHost) Log(int, string) {}
+
+// differences are the beginnings of scripts whose replies differ, each with the reason.
+var differences = map[string]string{
+	"local t={} for k,v in pairs(_G) do":            "Redis shows its __redis__err__handler",
+	"return string.dump(function() end)":            "the machine's code is not Lua's",
+	"return tostring(5%0)":                          "the sign of what is no number",
+	"return {next({},1)}":                           "next does not know whether a key was once there",
+	"return next({},'x')":                           "next does not know whether a key was once there",
+	"return {cjson.encode_sparse_array()}":          "in Redis, cjson's options outlive the script",
+	"return cjson.encode({a=1,[2]=3})":              "the order of fields",
+	"return tostring(select(2,load(":                "Redis's Lua shows what the reader returned instead of an error",
+	`loadstring("`:                                  "the source of a loaded chunk",
+	"return loadstring(\"error('x')\")()":           "the source of a loaded chunk",
+	"return select(2,loadstring(":                   "the text of a syntax error",
+	"return \"\\300\"":                              "an escape beyond 255 is no syntax error here",
+	";":                                             "an empty statement is no syntax error here",
+	"#!lua flags=no-writes\nreturn redis.call('set": "the server refuses writes, and the test's host knows no flags",
+	"local t={1} local u=t for i=1,7990":            "how deep a reply may nest",
+	"return {math.random(":                          "in Redis, the state of the generator outlives the script",
+	"return math.random()":                          "in Redis, the state of the generator outlives the script",
+	"return tostring(math.random())":                "in Redis, the state of the generator outlives the script",
+}
+
+// namedOperand is how Lua names what was wrong: we give its type alone. compiling is the text of a syntax error, of which the
+// line must be the same.
+var (
+	namedOperand = regexp.MustCompile(`(local|global|field|method|upvalue) '[^']*' \((a \w+ value)\)`)
+	compiling    = regexp.MustCompile(`(Error compiling script \(new function\): user_script:\d+:).*`)
+	lengthOfBulk = regexp.MustCompile(`(?m)^\$\d+\r$`)
+)
+
+func normalized(reply []byte) string {
+	reply = compiling.ReplaceAll(reply, []byte("$1"))
+	if named := namedOperand.ReplaceAll(reply, []byte("$2")); !bytes.Equal(named, reply) {
+		reply = lengthOfBulk.ReplaceAll(named, []byte("$$"))
+	} else if bytes.Contains(reply, []byte("attempt to ")) {
+		reply = lengthOfBulk.ReplaceAll(reply, []byte("$$"))
+	}
+	return string(reply)
+}
+
+func differs(body string) bool {
+	for beginning := range differences {
+		if strings.HasPrefix(body, beginning) {
+			return true
+		}
+	}
+	return false
+}
+
+// TestRedisAgreesOnScripts runs each script of testdata/scripts.txt on Redis and here. \N stands for a new line.
+func TestRedisAgreesOnScripts(t *testing.T) {
+	server := startRedis(t)
+	host := proxyHost{server.connect(2), server.connect(3)}
+	content, err := os.ReadFile("testdata/scripts.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := New(Options{})
+	for line := range strings.Lines(string(content)) {
+		body := strings.ReplaceAll(strings.TrimSuffix(line, "\n"), `\N`, "\n")
+		for version, c := range map[int]*redisConn{2: host.resp2, 3: host.resp3} {
+			c.fill()
+			want := c.do("EVAL", body, "2", "k1", "k2", "a1", "a2")
+			c.fill()
+			got := eval(r, body, version, host)
+			if normalized(got) != normalized(want) && !differs(body) {
+				t.Errorf("RESP%d %s\n got %.300q\nwant %.300q", version, body, got, want)
+			}
+		}
+	}
+}
+
+// eval does what the server's EVAL does.
+func eval(r *Runtime, body string, version int, host Host) []byte {
+	w := resp.Writer{Version: version}
+	sha, err := r.Load([]byte(body))
+	if err != nil {
+		w.Error(err.Error())
+		return w.Buf
+	}
+	r.Run(sha, [][]byte{[]byte("k1"), []byte("k2")}, [][]byte{[]byte("a1"), []byte("a2")}, host, &w)
+	return w.Buf
+}
