@@ -20,4 +20,28 @@
 //
 // A snapshot is taken piece by piece while the keys change. So it shows each key as it was at some time between its begin and
 // its end, not all of them at one time; a limit needs no more than that.
+//
+// # Log
+//
+// A [Log] is what Redis 7 calls a multi-part AOF. A manifest lists the files, a base as above and increments of commands:
+//
+//	appendonlydir/appendonly.aof.manifest      file appendonly.aof.1.base.rdb seq 1 type b
+//	                                           file appendonly.aof.1.incr.aof seq 1 type i
+//
+// The commands are SET key TAT PXAT milliseconds, DEL key, FLUSHDB and SELECT. They are absolute, so the last one on a key is all
+// that counts: a [Batch] keeps no other, and a base whose entries are of different times is made right by an increment that was begun
+// before it. They stand in blocks, each after a line that Redis takes for an annotation and passes over:
+//
+//	#cellserver bytes=117 records=1 clock=1900000000000000000 synced=4096 crc=0123abcd
+//
+// The checksum is of that line and the commands, the clock is the store's, and synced is how much of the file was safe on disk
+// before. That tells a torn tail, which nobody was promised, from damage: what a later block calls safe must be sound.
+//
+// # When the disk fails
+//
+// A write that fails is cut off and repeated. A sync that fails is not: what it was to save may be lost though the next one succeeds.
+// So the increment is given up, and a [Rewrite] makes a new base from memory, with an increment that no manifest lists before
+// the base is whole. Until then [Log.Err] says why, and under [Always] so does [Log.Commit].
+//
+// The disk that this is tested on is in internal/vfs.
 package persistence

@@ -326,9 +326,9 @@ func TestReaderTellsTroubleFromDamage(t *testing.T) {
 	}
 }
 
-// TestReaderMemoryIsBounded reads a value of 256 MiB, and lengths that are lies.
+// TestReaderMemoryIsBounded reads a value of 64 MiB, and lengths that are lies.
 func TestReaderMemoryIsBounded(t *testing.T) {
-	const size = 256 << 20
+	const size = 64 << 20
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	head := string(rdbFile(4, "\x00\x01k", appendLength(nil, size)))

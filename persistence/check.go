@@ -1,0 +1,178 @@
+package persistence
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path/filepath"
+
+	"github.com/cellserver/cellserver/internal/vfs"
+)
+
+// Checked is what Check found out about a file.
+type Checked struct {
+	Path   string
+	Size   int64  // bytes
+	Whole  int64  // without a torn tail
+	Copy   string // where the file is as it was, if its tail was cut
+	Loaded Loaded // what is in it
+	Err    error  // why it can't be loaded. Where it is torn only at its end, that is no error to a server that may cut it
+}
+
+// String says it in a line.
+func (c *Checked) String() string {
+	text := fmt.Sprintf("%s: %d bytes, %d entries, %d commands", c.Path, c.Size, c.Loaded.Entries, c.Loaded.Records+c.Loaded.OtherCommands)
+	if warning := c.Loaded.Warning(); warning != "" {
+		text += ", " + warning
+	}
+	switch {
+	case c.Copy != "":
+		return fmt.Sprintf("%s: the last %d bytes were torn and are cut off; the file as it was is %s", text, c.Size-c.Whole, c.Copy)
+	case c.Err != nil:
+		return fmt.Sprintf("%s: %v", text, c.Err)
+	}
+	return text + ": sound"
+}
+
+// checkedDatabases is how many databases there may be in a file that is only checked.
+const checkedDatabases = 1 << 20
+
+// Check reads an RDB file, a file of a log, or a manifest and all files that it lists, and reports on each file. With fix it cuts off a
+// torn tail, where a server would, and keeps the file as it was under another name. The error is of the disk, or of a manifest that
+// can't be read.
+func Check(fsys vfs.FS, path string, fix bool) ([]Checked, error) {
+	paths := []string{path}
+	head, err := readHead(fsys, path)
+	if err != nil {
+		return nil, err
+	}
+	if filepath.Ext(path) == manifestSuffix || bytes.HasPrefix(head, []byte("file ")) {
+		m, err := readManifest(fsys, path)
+		if err != nil {
+			return nil, err
+		}
+		paths = nil
+		if m.base != nil {
+			m.incrs = append([]listed{*m.base}, m.incrs...)
+		}
+		for _, file := range m.incrs {
+			paths = append(paths, filepath.Join(filepath.Dir(path), file.name))
+		}
+	}
+	reports := make([]Checked, len(paths))
+	for i, path := range paths {
+		if reports[i], err = checkFile(fsys, path); err != nil {
+			return reports[:i], err
+		}
+	}
+	last := len(reports) - 1
+	for last > 0 && reports[last].Err == nil && reports[last].Loaded.Records+reports[last].Loaded.OtherCommands == 0 {
+		last--
+	}
+	for i := range reports {
+		c := &reports[i]
+		if c.Whole == c.Size || c.Err != nil {
+			continue
+		}
+		switch {
+		case i < last:
+			c.Err = &DamageError{c.Path, c.Whole, "it ends amid a command, and there are files that go on after it", adviceDamage}
+		case !fix:
+			c.Err = &DamageError{c.Path, c.Whole, fmt.Sprintf("it ends amid a command: %d bytes are torn", c.Size-c.Whole), adviceTorn}
+		default:
+			if err := cutTail(fsys, c); err != nil {
+				return reports, err
+			}
+		}
+	}
+	return reports, nil
+}
+
+func readHead(fsys vfs.FS, path string) ([]byte, error) {
+	file, err := fsys.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	head := make([]byte, len("file "))
+	n, err := io.ReadFull(file, head)
+	if err == io.EOF || err == io.ErrUnexpectedEOF {
+		err = nil
+	}
+	return head[:n], err
+}
+
+// checkFile reads a file. Damage is in the report, and all else in the error.
+func checkFile(fsys vfs.FS, path string) (Checked, error) {
+	c := Checked{Path: path}
+	file, size, err := openSized(fsys, path)
+	if err != nil {
+		return c, err
+	}
+	defer file.Close()
+	c.Size = size
+	c.Loaded.totalBytes = size
+	part, err := c.Loaded.part(path, file, size, LoadOptions{Databases: checkedDatabases}, nothing{})
+	c.Whole = part.whole
+	if errors.Is(err, ErrDamage) {
+		c.Err, err = err, nil
+	}
+	return c, err
+}
+
+// nothing is a Sink that keeps nothing.
+type nothing struct{}
+
+func (nothing) Store(int, []byte, int64)      {}
+func (nothing) Delete(int, []byte)            {}
+func (nothing) Flush(int)                     {}
+func (nothing) Swap(int, int)                 {}
+func (nothing) Throttle(int, [][]byte, int64) {}
+
+// cutTail cuts off a torn tail when a copy of the file is on disk.
+func cutTail(fsys vfs.FS, c *Checked) error {
+	name, err := freeName(fsys, c.Path)
+	if err != nil {
+		return err
+	}
+	source, err := fsys.Open(c.Path)
+	if err != nil {
+		return err
+	}
+	defer source.Close()
+	err = replaceFile(fsys, name, func(file vfs.File) error {
+		_, err := io.Copy(file, source)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	file, err := fsys.Append(c.Path)
+	if err != nil {
+		return err
+	}
+	if err = file.Truncate(c.Whole); err == nil {
+		err = file.Sync()
+	}
+	if err = errors.Join(err, file.Close()); err == nil {
+		c.Copy = name
+	}
+	return err
+}
+
+// freeName returns the first of path.torn.1, path.torn.2, … that is free.
+func freeName(fsys vfs.FS, path string) (string, error) {
+	for i := 1; ; i++ {
+		name := fmt.Sprint(path, ".torn.", i)
+		file, err := fsys.Open(name)
+		if errors.Is(err, fs.ErrNotExist) {
+			return name, nil
+		}
+		if err != nil {
+			return "", err
+		}
+		_ = file.Close()
+	}
+}

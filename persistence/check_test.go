@@ -1,0 +1,120 @@
+package persistence
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/cellserver/cellserver/internal/vfs"
+)
+
+// checked checks a path and wants one report.
+func checked(t testing.TB, fsys vfs.FS, path string, fix bool) Checked {
+	t.Helper()
+	reports, err := Check(fsys, path, fix)
+	if err != nil || len(reports) != 1 {
+		t.Fatal(reports, err)
+	}
+	return reports[0]
+}
+
+func TestCheckTornTail(t *testing.T) {
+	s, content := blocks(t, 3)
+	path := s.place.path("appendonly.aof.1.incr.aof")
+	if c := checked(t, s.disk, path, true); c.Err != nil || c.Copy != "" || !strings.HasSuffix(c.String(), "3 entries, 3 commands: sound") {
+		t.Error(c.String())
+	}
+	whole := int64(strings.LastIndex(content, blockPrefix))
+	for i := 1; i <= 2; i++ {
+		torn := content[:len(content)-i]
+		putFile(t, s.disk, "appendonlydir", path, torn)
+		var damage *DamageError
+		if c := checked(t, s.disk, path, false); !errors.As(c.Err, &damage) || damage.Offset != whole || !strings.Contains(c.String(), "--fix") {
+			t.Error(c.String())
+		}
+		if got := readFile(t, s.disk, path); string(got) != torn {
+			t.Error("checked and changed")
+		}
+		c := checked(t, s.disk, path, true)
+		if c.Err != nil || c.Copy != fmt.Sprint(path, ".torn.", i) || !strings.Contains(c.String(), c.Copy) {
+			t.Error(c.String())
+		}
+		s.disk.Crash()
+		if got := readFile(t, s.disk, c.Copy); string(got) != torn {
+			t.Errorf("the copy is %q", got)
+		}
+		if got := readFile(t, s.disk, path); string(got) != content[:whole] {
+			t.Errorf("the file is %q", got)
+		}
+		if c := checked(t, s.disk, path, false); c.Err != nil {
+			t.Error(c.String())
+		}
+	}
+	putFile(t, s.disk, "appendonlydir", path, content[:len(content)-1])
+	failOn(s.disk, vfs.OpSync, ".torn.3")
+	if _, err := Check(s.disk, path, true); !errors.Is(err, syscall.EIO) {
+		t.Error(err)
+	}
+	if got := readFile(t, s.disk, path); string(got) != content[:len(content)-1] {
+		t.Error("cut without a copy")
+	}
+}
+
+func TestCheckDamage(t *testing.T) {
+	s, content := blocks(t, 3)
+	path := s.place.path("appendonly.aof.1.incr.aof")
+	damaged := strings.Replace(content, "k0", "k9", 1)
+	putFile(t, s.disk, "appendonlydir", path, damaged)
+	for _, fix := range []bool{false, true} {
+		c := checked(t, s.disk, path, fix)
+		if !errors.Is(c.Err, ErrDamage) || !strings.Contains(c.String(), "checksum") {
+			t.Error(c.String())
+		}
+	}
+	if got := readFile(t, s.disk, path); string(got) != damaged {
+		t.Error("damage was cut")
+	}
+}
+
+func TestCheckRDB(t *testing.T) {
+	disk := vfs.NewDisk(1)
+	content := string(rdbFile(10, "\x00\x01k\x131999999999999999999\x01\x01l\x00"))
+	putFile(t, disk, ".", "dump.rdb", content)
+	if c := checked(t, disk, "dump.rdb", true); c.Err != nil || c.String() != fmt.Sprintf(
+		"dump.rdb: %d bytes, 1 entries, 0 commands, left out: 1 values of other types: sound", len(content)) {
+		t.Error(c.String())
+	}
+	putFile(t, disk, ".", "dump.rdb", content[:len(content)-1])
+	if c := checked(t, disk, "dump.rdb", true); !errors.Is(c.Err, ErrDamage) || c.Copy != "" {
+		t.Error(c.String())
+	}
+}
+
+func TestCheckManifest(t *testing.T) {
+	s, _ := blocks(t, 3)
+	must(t, s.rewrite())
+	s.set(0, "last", later)
+	must(t, s.pass())
+	reports, err := Check(s.disk, s.place.manifestPath(), false)
+	if err != nil || len(reports) != 2 || reports[0].Loaded.Entries != 3 || reports[1].Loaded.Records != 1 || reports[0].Err != nil || reports[1].Err != nil {
+		t.Fatal(reports, err)
+	}
+	if filepath.Base(reports[0].Path) != "appendonly.aof.2.base.rdb" {
+		t.Error(reports[0].Path)
+	}
+	tat := fmt.Sprint(later)
+	at := logOf(t, respOf("SET a "+tat)+"*3\r\n")
+	putFile(t, at.FS, "appendonlydir", at.manifestPath(), "file appendonly.aof.1.incr.aof seq 1 type i\nfile appendonly.aof.2.incr.aof seq 2 type i\n")
+	putFile(t, at.FS, "appendonlydir", at.path("appendonly.aof.2.incr.aof"), respOf("SET b "+tat)+"*3\r\n")
+	reports, err = Check(at.FS, at.manifestPath(), true)
+	if err != nil || !errors.Is(reports[0].Err, ErrDamage) || reports[1].Err != nil || reports[1].Copy == "" {
+		t.Error(reports, err)
+	}
+	if _, err := Check(at.FS, "absent", false); !errors.Is(err, fs.ErrNotExist) {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,267 @@
+package persistence
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path/filepath"
+	"strings"
+
+	"github.com/cellserver/cellserver/internal/vfs"
+)
+
+// Sink takes what a load finds, in order. Keys and arguments are good until the call returns.
+type Sink interface {
+	// Store gives a key a TAT, which is later than LoadOptions.NowNanos.
+	Store(db int, key []byte, tatNanos int64)
+	// Delete removes a key, if it is there.
+	Delete(db int, key []byte)
+	// Flush empties a database.
+	Flush(db int)
+	// Swap exchanges two databases.
+	Swap(a, b int)
+	// Throttle applies a CL.THROTTLE as of a time. Its arguments are those of the command, its name first, and not checked.
+	Throttle(db int, args [][]byte, atNanos int64)
+}
+
+// LoadOptions says how to load.
+type LoadOptions struct {
+	NowNanos    int64 // what has expired by then is left out
+	Databases   int   // how many there are
+	Strict      bool  // what would be left out, for other reasons than its age, is an error
+	TruncatedOK bool  // aof-load-truncated: a torn tail is cut, and else an error
+	// Progress, if given, is called every some 100 KB with what has been read and what there is, in bytes.
+	Progress func(done, total int64)
+}
+
+// Loaded tells of what was loaded.
+type Loaded struct {
+	Found
+	Records       int64 // commands that were applied
+	OtherCommands int64 // left out: other commands than those that can change a TAT
+	Throttles     int64 // CL.THROTTLE applied as of a recorded time
+	TimelessCalls int64 // CL.THROTTLE left out, since nothing tells when they were made
+	TornFile      string
+	TornBytes     int64 // at the end of TornFile, left out
+	TornRecords   int64 // whole commands among them, at the least
+	manifest      *manifest
+	incrs         []loadedFile // as in the manifest
+	baseBytes     int64
+	doneBytes     int64 // of the files before the one being read
+	totalBytes    int64
+}
+
+// loadedFile is what was found out about an increment.
+type loadedFile struct {
+	size  int64
+	whole int64 // without a torn tail
+	ours  bool  // it begins with a block
+}
+
+// Warning says in one line what was left out and why, "" if nothing was but what has expired.
+func (l *Loaded) Warning() string {
+	var parts []string
+	for _, part := range []struct {
+		count int64
+		what  string
+	}{
+		{l.OtherTypes, "values of other types"},
+		{l.OtherStrings, "strings that are no TAT"},
+		{l.LongKeys, "keys that are too long"},
+		{l.OtherDatabases, "entries of databases that there are not"},
+		{l.Functions, "libraries of functions"},
+		{l.OtherCommands, "other commands"},
+		{l.TimelessCalls, "CL.THROTTLE commands without a time (aof-timestamp-enabled records it)"},
+	} {
+		if part.count > 0 {
+			parts = append(parts, fmt.Sprint(part.count, " ", part.what))
+		}
+	}
+	if parts == nil {
+		return ""
+	}
+	return "left out: " + strings.Join(parts, ", ")
+}
+
+// DamageError says where a file can't be read. It wraps ErrDamage.
+type DamageError struct {
+	File   string
+	Offset int64
+	Reason string
+	Advice string // what to do
+}
+
+func (e *DamageError) Error() string {
+	return fmt.Sprintf("%s is damaged at offset %d: %s. %s", e.File, e.Offset, e.Reason, e.Advice)
+}
+
+func (e *DamageError) Unwrap() error { return ErrDamage }
+
+const (
+	adviceDamage = "Restore it from a backup or a replica; cellserver check tells more"
+	adviceTorn   = "Run cellserver check --fix on it, or start with aof-load-truncated yes, to go on without the end"
+)
+
+// LoadSnapshot loads an RDB file. Without one the error is fs.ErrNotExist.
+func LoadSnapshot(fsys vfs.FS, path string, options LoadOptions, sink Sink) (*Loaded, error) {
+	loaded := &Loaded{}
+	file, size, err := openSized(fsys, path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	loaded.totalBytes = size
+	_, err = loaded.rdb(path, file, options, sink)
+	return loaded, err
+}
+
+func openSized(fsys vfs.FS, path string) (vfs.File, int64, error) {
+	file, err := fsys.Open(path)
+	if err != nil {
+		return nil, 0, err
+	}
+	size, err := file.Size()
+	if err != nil {
+		return nil, 0, errors.Join(err, file.Close())
+	}
+	return file, size, nil
+}
+
+// rdb loads an RDB file, or the first part of a file that begins as one, and returns its length.
+func (l *Loaded) rdb(path string, file vfs.File, options LoadOptions, sink Sink) (int64, error) {
+	found, size, err := ReadRDB(io.NewSectionReader(file, 0, 1<<62), RDBOptions{
+		NowNanos:  options.NowNanos,
+		Databases: options.Databases,
+		Strict:    options.Strict,
+		Progress: func(bytesRead int64) {
+			if options.Progress != nil {
+				options.Progress(l.doneBytes+bytesRead, l.totalBytes)
+			}
+		},
+	}, sink.Store)
+	l.Found.add(&found)
+	if errors.Is(err, ErrDamage) {
+		reason := strings.TrimPrefix(err.Error(), fmt.Sprintf("%v at offset %d: ", ErrDamage, size))
+		return size, &DamageError{path, size, reason, adviceDamage}
+	}
+	if err != nil {
+		err = fmt.Errorf("%s: %w", path, err)
+	}
+	return size, err
+}
+
+func (f *Found) add(other *Found) {
+	f.Entries += other.Entries
+	f.Expired += other.Expired
+	f.OtherTypes += other.OtherTypes
+	f.OtherStrings += other.OtherStrings
+	f.LongKeys += other.LongKeys
+	f.OtherDatabases += other.OtherDatabases
+	f.Functions += other.Functions
+	f.ClockNanos = max(f.ClockNanos, other.ClockNanos)
+}
+
+// LoadLog loads an append-only file: what the manifest lists or, without a manifest, a single file of Redis before 7. If there is neither,
+// the error is fs.ErrNotExist. What it returns is for OpenLog.
+func LoadLog(place Place, options LoadOptions, sink Sink) (*Loaded, error) {
+	loaded := &Loaded{}
+	m, err := readManifest(place.FS, place.manifestPath())
+	switch {
+	case err == nil:
+		loaded.manifest = &m
+		return loaded, loaded.parts(place, options, sink)
+	case !errors.Is(err, fs.ErrNotExist):
+		return nil, err
+	}
+	path := filepath.Join(place.Dir, place.FileName)
+	file, size, err := openSized(place.FS, path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	loaded.totalBytes = size
+	part, err := loaded.part(path, file, size, options, sink)
+	if err == nil && part.whole < size {
+		err = loaded.torn(path, part, options)
+	}
+	return loaded, err
+}
+
+// parts loads the files of the manifest.
+func (l *Loaded) parts(place Place, options LoadOptions, sink Sink) error {
+	m := l.manifest
+	files := m.incrs
+	if m.base != nil {
+		files = append([]listed{*m.base}, m.incrs...)
+	}
+	opened := make([]vfs.File, len(files))
+	sizes := make([]int64, len(files))
+	defer func() {
+		for _, file := range opened {
+			if file != nil {
+				_ = file.Close()
+			}
+		}
+	}()
+	for i, listing := range files {
+		var err error
+		if opened[i], sizes[i], err = openSized(place.FS, place.path(listing.name)); err != nil {
+			// The error is not wrapped: a file that is missing must not pass for a log that is not there.
+			return fmt.Errorf("%w: %s lists a file that can't be opened: %v", ErrDamage, place.manifestPath(), err)
+		}
+		l.totalBytes += sizes[i]
+	}
+	for i, listing := range files {
+		path := place.path(listing.name)
+		before := l.Records + l.OtherCommands
+		part, err := l.part(path, opened[i], sizes[i], options, sink)
+		if err != nil {
+			return err
+		}
+		if l.TornFile != "" && (l.Records+l.OtherCommands > before || part.whole < part.size) {
+			whole := sizes[i-1] - l.TornBytes
+			return &DamageError{l.TornFile, whole, "it ends amid a command, and " + listing.name + " goes on after it", adviceDamage}
+		}
+		if part.whole < part.size {
+			if err := l.torn(path, part, options); err != nil {
+				return err
+			}
+		}
+		if listing.kind == typeBase {
+			l.baseBytes = part.whole
+		} else {
+			l.incrs = append(l.incrs, part)
+		}
+	}
+	if l.TornFile != "" && m.base != nil && l.TornFile == place.path(m.base.name) {
+		l.manifest = nil // a new base puts that right
+	}
+	return nil
+}
+
+// part loads one file, of whatever form, and returns how much of it is whole.
+func (l *Loaded) part(path string, file vfs.File, size int64, options LoadOptions, sink Sink) (loadedFile, error) {
+	start := int64(0)
+	magic := make([]byte, len(rdbMagic))
+	if n, _ := file.ReadAt(magic, 0); string(magic[:n]) == rdbMagic || string(magic[:n]) == "VALKE" {
+		var err error
+		if start, err = l.rdb(path, file, options, sink); err != nil {
+			return loadedFile{}, err
+		}
+	}
+	r := newAOFReader(path, file, start, size)
+	r.loaded, r.options, r.sink = l, options, sink
+	err := r.all()
+	l.doneBytes += size
+	return loadedFile{size: size, whole: r.whole, ours: r.ours && start == 0}, err
+}
+
+// torn takes note of a torn tail, or refuses it.
+func (l *Loaded) torn(path string, part loadedFile, options LoadOptions) error {
+	if !options.TruncatedOK {
+		return &DamageError{path, part.whole, "it ends amid a command", adviceTorn}
+	}
+	l.TornFile, l.TornBytes = path, part.size-part.whole
+	return nil
+}

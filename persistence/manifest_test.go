@@ -1,0 +1,116 @@
+package persistence
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/cellserver/cellserver/internal/vfs"
+)
+
+const plainManifest = "file a.1.base.rdb seq 1 type b\nfile a.1.incr.aof seq 1 type i\n"
+
+// manifests are the cases, and whether Redis takes them too.
+var manifests = []struct {
+	content string
+	valid   bool
+}{
+	{plainManifest, true},
+	{"# a comment\n" + plainManifest, true},
+	{"file a.1.base.rdb seq 1 type b\r\nfile a.1.incr.aof seq 1 type i\r\n", true},
+	{"seq 1 type b file a.1.base.rdb\ntype i seq 1 file a.1.incr.aof\n", true},
+	{"FILE a.1.base.rdb SEQ 1 TYPE b\nfile a.1.incr.aof seq 1 type i\n", true},
+	{"file \"a.1.base.rdb\" seq 1 type b\nfile 'a.1.incr.aof' seq 1 type i\n", true},
+	{"file a.1.base.rdb seq 1 type b later yes\nfile a.1.incr.aof seq 1 type i\n", true},
+	{"file a.1.incr.aof seq 1 type i\n", true},
+	{"file a.1.base.rdb seq 1 type b\n", true},
+	{plainManifest + "file gone seq 1 type h\n", true},
+	{plainManifest + "file a.2.incr.aof seq 2 type i\n", true},
+	{"", false},
+	{"\n", false},
+	{"file a.1.incr.aof seq 1 type i", false},
+	{"file a.1.incr.aof seq 1\n", false},
+	{"file a.1.incr.aof seq 1 type\n", false},
+	{"file a.1.incr.aof seq 0 type i\n", false},
+	{"file a.1.incr.aof seq x type i\n", false},
+	{"file a.1.incr.aof seq 1 type x\n", false},
+	{"file ../a.1.incr.aof seq 1 type i\n", false},
+	{"file \"a.1.incr.aof seq 1 type i\n", false},
+	{plainManifest + "file b seq 2 type b\n", false},
+	{plainManifest + "file b seq 1 type i\n", false},
+	{"file a.1.incr.aof seq 1 type i " + strings.Repeat("k v ", 300) + "\n", false},
+}
+
+func TestManifestGrammar(t *testing.T) {
+	for _, c := range manifests {
+		if m, err := parseManifest([]byte(c.content)); (err == nil) != c.valid {
+			t.Errorf("%.60q: %+v, %v", c.content, m, err)
+		}
+	}
+}
+
+// TestManifestGrammarIsRedis has redis-check-aof read the same.
+func TestManifestGrammarIsRedis(t *testing.T) {
+	checker := tool(t, "redis-check-aof")
+	for _, c := range manifests {
+		if !strings.HasPrefix(strings.ToLower(c.content), "file") {
+			continue // it takes such a file for something else
+		}
+		dir := t.TempDir()
+		for _, name := range []string{"a.1.base.rdb", "a.1.incr.aof", "a.2.incr.aof"} {
+			if err := os.WriteFile(filepath.Join(dir, name), []byte("*1\r\n$4\r\nPING\r\n"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		path := filepath.Join(dir, "a.manifest")
+		if err := os.WriteFile(path, []byte(c.content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		out, err := exec.Command(checker, path).CombinedOutput()
+		if (err == nil) != c.valid {
+			t.Errorf("%.60q: redis-check-aof says %v\n%s", c.content, err, out)
+		}
+	}
+}
+
+func TestManifestRoundTrip(t *testing.T) {
+	m := manifest{
+		base:    &listed{"a b.1.base.rdb", 1, typeBase},
+		incrs:   []listed{{"\"quoted\"'\x01\xff.1.incr.aof", 1, typeIncremental}, {"plain", 7, typeIncremental}},
+		history: []listed{{"old", 3, typeHistory}},
+	}
+	got, err := parseManifest(m.encode())
+	if err != nil || !reflect.DeepEqual(got, m) {
+		t.Errorf("%+v, %v\n%s", got, err, m.encode())
+	}
+}
+
+// TestMissingFileIsDamage: a log of which a file is missing must not pass for one that was never there.
+func TestMissingFileIsDamage(t *testing.T) {
+	disk := vfs.NewDisk(1)
+	at := onDisk(disk)
+	putFile(t, disk, "appendonlydir", at.manifestPath(), plainManifest)
+	if _, err := LoadLog(at, loadOptions, newState()); !errors.Is(err, ErrDamage) || errors.Is(err, os.ErrNotExist) {
+		t.Error(err)
+	}
+}
+
+func FuzzManifest(f *testing.F) {
+	for _, c := range manifests {
+		f.Add([]byte(c.content))
+	}
+	f.Fuzz(func(t *testing.T, content []byte) {
+		m, err := parseManifest(content)
+		if err != nil {
+			return
+		}
+		again, err := parseManifest(m.encode())
+		if err != nil || !reflect.DeepEqual(again.base, m.base) || len(again.incrs) != len(m.incrs) {
+			t.Errorf("%+v, %v", again, err)
+		}
+	})
+}
