@@ -26,6 +26,7 @@ type Engine struct {
 	now       int64 // Unix ns, the latest time told
 	stats     Stats
 	watches   map[watchedKey]*watch // keys whose changes are counted; nil: none
+	effects   Effects               // is told of every change; nil: nobody is
 }
 
 // Stats counts what happened since the engine was made.
@@ -58,6 +59,17 @@ func New(hasher keyspace.Hasher) *Engine {
 	return e
 }
 
+// Effects is told of changes as they are made, so that they can be logged. The key is good until the call returns.
+type Effects interface {
+	Set(db int, hash uint64, key []byte, tatNanos int64)
+	Delete(db int, hash uint64, key []byte)
+	// Forget says that a database is emptied, and what came before on its keys is void.
+	Forget(db int)
+}
+
+// Record has all changes from now on told to effects; nil ends that.
+func (e *Engine) Record(effects Effects) { e.effects = effects }
+
 // Advance tells the engine the time, in Unix nanoseconds. An earlier time than one told before is ignored.
 func (e *Engine) Advance(now int64) { e.now = max(e.now, now) }
 
@@ -66,6 +78,9 @@ func (e *Engine) Now() int64 { return e.now }
 
 // Stats returns the counters.
 func (e *Engine) Stats() Stats { return e.stats }
+
+// ResetStats zeroes the counters, all but Changes: that tells how much a snapshot would lack.
+func (e *Engine) ResetStats() { e.stats = Stats{Changes: e.stats.Changes} }
 
 // Touch and TouchRecord start loading what a call on the key needs from memory. A caller that touches all keys of a batch
 // with the one and then with the other, before it decides any of them, waits for memory about once instead of several
@@ -96,17 +111,17 @@ func (e *Engine) Throttle(key *Key, limit *gcra.Limit, quantity int64, decision 
 	}
 	switch decision.Write {
 	case gcra.Keep:
-		return nil
 	case gcra.Remove:
 		table.Delete(key.Hash, key.Bytes)
+		e.deleted(key)
 	case gcra.Store:
 		if entry != nil {
 			*entry = decision.TAT
 		} else {
 			table.Insert(key.Hash, key.Bytes, decision.TAT, e.now)
 		}
+		e.stored(key, decision.TAT)
 	}
-	e.changed(key)
 	return nil
 }
 
@@ -161,12 +176,25 @@ func (e *Engine) Store(key Key, tatNanos int64) {
 	} else {
 		table.Insert(key.Hash, key.Bytes, tatNanos, e.now)
 	}
-	e.changed(&key)
+	e.stored(&key, tatNanos)
 }
 
-// changed notes an effect on one key.
-func (e *Engine) changed(key *Key) {
+// stored and deleted note an effect on one key.
+func (e *Engine) stored(key *Key, tatNanos int64) {
 	e.stats.Changes++
+	if e.effects != nil {
+		e.effects.Set(key.DB, key.Hash, key.Bytes, tatNanos)
+	}
+	if e.watches != nil {
+		e.countChange(key)
+	}
+}
+
+func (e *Engine) deleted(key *Key) {
+	e.stats.Changes++
+	if e.effects != nil {
+		e.effects.Delete(key.DB, key.Hash, key.Bytes)
+	}
 	if e.watches != nil {
 		e.countChange(key)
 	}
@@ -177,7 +205,7 @@ func (e *Engine) Delete(key Key) bool {
 	_, live := e.peek(key)
 	if live {
 		e.databases[key.DB].Delete(key.Hash, key.Bytes)
-		e.changed(&key)
+		e.deleted(&key)
 	}
 	return live
 }
@@ -185,6 +213,7 @@ func (e *Engine) Delete(key Key) bool {
 // Flush empties one database. It takes the same time whatever the database holds: the old table is left to the
 // garbage collector.
 func (e *Engine) Flush(db int) {
+	e.forget(db)
 	if e.databases[db].Len() == 0 {
 		return
 	}
@@ -194,7 +223,8 @@ func (e *Engine) Flush(db int) {
 	e.stats.Changes++
 }
 
-// Swap exchanges the contents of two databases.
+// Swap exchanges the contents of two databases. It is not told as an effect: whoever
+// records those has to see to it.
 func (e *Engine) Swap(a, b int) {
 	if a == b {
 		return
@@ -203,6 +233,12 @@ func (e *Engine) Swap(a, b int) {
 	e.databases[a], e.databases[b] = e.databases[b], e.databases[a]
 	e.sweeps[a], e.sweeps[b] = e.sweeps[b], e.sweeps[a]
 	e.stats.Changes++
+}
+
+func (e *Engine) forget(db int) {
+	if e.effects != nil {
+		e.effects.Forget(db)
+	}
 }
 
 // Len returns how many entries a database holds, dead ones that were not swept yet included.

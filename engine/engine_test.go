@@ -184,3 +184,36 @@ func BenchmarkThrottle(b *testing.B) {
 		})
 	}
 }
+
+// TestSampleTTL: keys with an hour to live, and as many dead ones, show as such.
+func TestSampleTTL(t *testing.T) {
+	hasher := keyspace.NewHasher()
+	e := New(hasher)
+	draw := rand.New(rand.NewPCG(7, 8)).Uint64
+	if live, dead, mean := e.SampleTTL(0, 10, draw); live != 0 || dead != 0 || mean != 0 {
+		t.Error("an empty database has", live, dead, mean)
+	}
+	fill(e, hasher, 1000)
+	if live, dead, mean := e.SampleTTL(0, 10, draw); live != 10 || dead != 0 || mean < 3599e9 || mean > 3601e9 {
+		t.Error("keys with an hour to live have", live, dead, mean)
+	}
+	e.Advance(e.Now() + 3600e9)
+	if live, dead, mean := e.SampleTTL(0, 10, draw); live != 0 || dead != 10 || mean != 0 {
+		t.Error("dead keys have", live, dead, mean)
+	}
+}
+
+// TestResetStats: all counters but Changes begin anew.
+func TestResetStats(t *testing.T) {
+	hasher := keyspace.NewHasher()
+	e := New(hasher)
+	fill(e, hasher, 5)
+	e.Get(Key{Hash: hasher.Sum([]byte("none")), Bytes: []byte("none")})
+	if got := e.Stats(); got != (Stats{Changes: 5, Misses: 1}) {
+		t.Fatal(got)
+	}
+	e.ResetStats()
+	if got := e.Stats(); got != (Stats{Changes: 5}) {
+		t.Error(got)
+	}
+}

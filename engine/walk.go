@@ -52,6 +52,24 @@ func (e *Engine) Random(db int, draw func() uint64) (key []byte, live bool) {
 	return key, live
 }
 
+// SampleTTL draws so many entries of a database by the random numbers that draw returns. It returns how many of them were
+// alive and how many dead, and for how long those drawn live on average, in nanoseconds, the dead with 0.
+func (e *Engine) SampleTTL(db, samples int, draw func() uint64) (live, dead int, meanNanos float64) {
+	for range samples {
+		_, tatNanos, found := e.databases[db].Random(draw())
+		switch {
+		case !found:
+			return 0, 0, 0
+		case tatNanos > e.now:
+			live++
+			meanNanos += float64(tatNanos-e.now) / float64(samples)
+		default:
+			dead++
+		}
+	}
+	return live, dead, meanNanos
+}
+
 // Digest folds the live entries of all databases into one number that does not depend on their order, on the hash seed
 // or on dead entries: engines with the same state have the same digest, and the digests of a keyspace's shards combine
 // by exclusive or. An empty engine's is 0.
