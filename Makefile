@@ -1,8 +1,8 @@
-# Shortcuts. All but compare need Go alone; ci installs what it needs (Debian, as root).
+# Shortcuts. All but compare and clients need Go alone; ci installs what it needs (Debian, as root).
 
 FUZZTIME ?= 1000000x
 
-.PHONY: build test race fuzz bench compare lint ci
+.PHONY: build test race fuzz bench compare clients lint ci
 
 build:
 	go build ./...
@@ -21,6 +21,10 @@ bench:
 
 compare:
 	go run ./bench/compare
+
+clients:
+	compat_test/clients/install
+	CELLSERVER_HEAVY=1 go test -count=1 -run TestClient ./compat_test
 
 lint:
 	.ci/run format vet staticcheck

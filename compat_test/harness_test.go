@@ -88,7 +88,17 @@ func start(t testing.TB, arguments ...string) *process {
 // startAs starts a server that is to have a certain port, where 0 means no TCP, or to be built with the race detector.
 func startAs(t testing.TB, race bool, port int, arguments ...string) *process {
 	t.Helper()
-	arguments = append([]string{"--bind", "127.0.0.1", "--port", fmt.Sprint(port)}, arguments...)
+	return launch(t, race, port, append([]string{"--bind", "127.0.0.1", "--port", fmt.Sprint(port)}, arguments...))
+}
+
+// startWithFile starts a server with a configuration file.
+func startWithFile(t testing.TB, path string, port int) *process {
+	t.Helper()
+	return launch(t, false, port, []string{path, "--bind", "127.0.0.1", "--port", fmt.Sprint(port)})
+}
+
+func launch(t testing.TB, race bool, port int, arguments []string) *process {
+	t.Helper()
 	p := &process{
 		t:       t,
 		command: exec.Command(binary(t, race), arguments...),
@@ -96,7 +106,7 @@ func startAs(t testing.TB, race bool, port int, arguments ...string) *process {
 		stderr:  &bytes.Buffer{},
 		ended:   make(chan struct{}),
 	}
-	p.command.Stderr = p.stderr
+	p.command.Dir, p.command.Stderr = t.TempDir(), p.stderr // the folder of its snapshot
 	stdout, err := p.command.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -105,7 +115,12 @@ func startAs(t testing.TB, race bool, port int, arguments ...string) *process {
 		t.Fatal(err)
 	}
 	out := bufio.NewReader(stdout)
-	banner, err := out.ReadString('\n')
+	banner := ""
+	for err == nil && !strings.Contains(banner, "serves ") {
+		var line string
+		line, err = out.ReadString('\n')
+		banner += line
+	}
 	go func() {
 		rest, _ := io.ReadAll(out) // a process that ends closes its end
 		p.stdout = banner + string(rest)
@@ -135,13 +150,19 @@ func (p *process) stop(signal os.Signal) {
 	if err := p.command.Process.Signal(signal); err != nil {
 		p.t.Fatal(err)
 	}
+	p.endsAfter(signal.String())
+}
+
+// endsAfter verifies that the process, which was told to, ends in order and soon.
+func (p *process) endsAfter(what string) {
+	p.t.Helper()
 	select {
 	case <-p.ended:
 	case <-time.After(stopPatience):
-		p.t.Fatalf("it does not end within %v of %v", stopPatience, signal)
+		p.t.Fatalf("it does not end within %v of %s", stopPatience, what)
 	}
 	if p.err != nil || p.stderr.Len() > 0 {
-		p.t.Errorf("%v after %v\n%s", p.err, signal, p.stderr)
+		p.t.Errorf("%v after %s\n%s", p.err, what, p.stderr)
 	}
 }
 
@@ -196,12 +217,18 @@ func tool(t testing.TB, name string) string {
 	t.Helper()
 	path, err := exec.LookPath(name)
 	if err != nil {
-		if os.Getenv("CELLSERVER_REQUIRE_TOOLS") == "1" {
-			t.Fatal(err)
-		}
-		t.Skip(err)
+		missing(t, err)
 	}
 	return path
+}
+
+// missing ends a test that lacks something of the machine's: skipped, or in CI failed.
+func missing(t testing.TB, reason ...any) {
+	t.Helper()
+	if os.Getenv("CELLSERVER_REQUIRE_TOOLS") == "1" {
+		t.Fatal(reason...)
+	}
+	t.Skip(reason...)
 }
 
 // goRedis returns a go-redis client of the server.

@@ -23,6 +23,23 @@ func TestStopWithDeafClient(t *testing.T) {
 	}
 }
 
+// TestShutdownEnds: SHUTDOWN ends the process with exit code 0, deaf clients or not, and without a reply.
+func TestShutdownEnds(t *testing.T) {
+	for _, frontEnd := range frontEnds {
+		t.Run(strings.Join(frontEnd, ""), func(t *testing.T) {
+			p := start(t, frontEnd...)
+			go io.WriteString(p.dial(), strings.Repeat(encode("ECHO", strings.Repeat("x", 10_000)), 2000))
+			c := p.dial()
+			io.WriteString(c, encode("PING")+encode("SHUTDOWN", "NOSAVE")+encode("PING"))
+			got, err := io.ReadAll(c)
+			if err != nil || string(got) != "+PONG\r\n" {
+				t.Errorf("%q, %v", got, err)
+			}
+			p.endsAfter("SHUTDOWN")
+		})
+	}
+}
+
 // TestStopAtOnce: a signal that follows the line on stdout at once ends the server in order.
 func TestStopAtOnce(t *testing.T) {
 	for range 50 {

@@ -1,6 +1,8 @@
 package server
 
 import (
+	"time"
+
 	"github.com/cellserver/cellserver/engine"
 	"github.com/cellserver/cellserver/gcra"
 	"github.com/cellserver/cellserver/resp"
@@ -23,7 +25,7 @@ const (
 // A call is one command on keys of one shard, from when it is parsed until its reply is in the connection's output.
 type call struct {
 	conn    *conn
-	command *command
+	command *command   // nil where the command is turned down, with err for a reply
 	key     engine.Key // the first key
 	args    [][]byte   // all words of the command; not kept for CL.THROTTLE and CL.PROBE
 	shard   int
@@ -51,9 +53,11 @@ type batch struct {
 	input       []byte
 	used        int // input[:used] is taken
 	words       [][]byte
-	parcels     []*parcel // by shard; the calls for it
-	staged      bool      // replies are gathered in the calls, since they come out of order
-	outstanding int       // parcels sent and not returned
+	parcels     []*parcel     // by shard; the calls for it
+	staged      bool          // replies are gathered in the calls, since they come out of order
+	outstanding int           // parcels sent and not returned
+	furtherKeys int           // of calls with several
+	spent       time.Duration // on executing the calls
 }
 
 func newBatch(shards int) *batch {
@@ -94,7 +98,7 @@ func (b *batch) reset() {
 	clear(b.words)
 	clear(b.entries)
 	b.calls, b.entries, b.words = b.calls[:0], b.entries[:0], b.words[:0]
-	b.used = 0
+	b.used, b.furtherKeys, b.spent = 0, 0, 0
 	b.staged = false
 }
 
@@ -104,12 +108,14 @@ type parcel struct {
 	origin *loop
 	batch  *batch
 	calls  []*call
+	spent  time.Duration // on executing the calls
 }
 
 // parcelFor returns the batch's parcel for a shard.
 func (l *loop) parcelFor(b *batch, shard int) *parcel {
 	if b.parcels[shard] == nil {
 		p := &parcel{origin: l, batch: b}
+		p.onShard = true
 		p.deliver = p.arrive
 		b.parcels[shard] = p
 	}
@@ -120,18 +126,22 @@ func (l *loop) parcelFor(b *batch, shard int) *parcel {
 // is finished if it was the last one missing.
 func (p *parcel) arrive(l *loop) {
 	if l != p.origin {
-		l.executeParcel(p, l.engine)
+		started := l.server.clock.uptime()
+		l.executeParcel(p, l)
+		p.spent = l.server.clock.uptime() - started
 		p.origin.post(&p.envelope)
 		return
 	}
 	p.calls = p.calls[:0]
+	p.batch.spent += p.spent
 	p.batch.outstanding--
 	if p.batch.outstanding == 0 {
 		l.finish(p.batch)
 	}
 }
 
-func (l *loop) executeParcel(p *parcel, e *engine.Engine) {
+func (l *loop) executeParcel(p *parcel, of *loop) {
+	e := of.engine
 	e.Advance(l.now)
 	var touched uint64
 	for _, c := range p.calls {
@@ -144,11 +154,17 @@ func (l *loop) executeParcel(p *parcel, e *engine.Engine) {
 	for _, c := range p.calls {
 		c.reply = l.apply(c, e, c.reply)
 	}
+	of.handOver(l.now)
 }
 
 // execute runs the calls of a batch: those of other shards first, so that they are on their way while the loop's own
 // are decided.
 func (l *loop) execute(b *batch) {
+	if len(b.calls) == 0 {
+		l.finish(b)
+		return
+	}
+	started := l.server.clock.uptime()
 	if len(b.parcels) > 1 {
 		l.dispatch(b)
 	}
@@ -177,6 +193,8 @@ func (l *loop) execute(b *batch) {
 			c.conn.out = l.apply(c, l.engine, c.conn.out)
 		}
 	}
+	l.handOver(l.now)
+	b.spent += l.server.clock.uptime() - started
 	if b.outstanding == 0 {
 		l.finish(b)
 	}
@@ -198,7 +216,7 @@ func (l *loop) dispatch(b *batch) {
 		}
 		target := l.server.loops[shard]
 		if target.owner.borrow() {
-			l.executeParcel(p, target.engine)
+			l.executeParcel(p, target)
 			target.owner.giveBack()
 			p.calls = p.calls[:0]
 		} else {
@@ -226,7 +244,7 @@ func (l *loop) apply(c *call, e *engine.Engine, dst []byte) []byte {
 		c.command.keyed(l.server, c, w)
 	}
 	if w.Buf[len(dst)] == '-' {
-		l.stats.errorReplies++
+		l.stats.countError(c.command, w.Buf[len(dst):])
 	}
 	return w.Buf
 }

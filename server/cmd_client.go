@@ -10,14 +10,6 @@ import (
 
 const errClientName = "ERR Client names cannot contain spaces, newlines or special characters."
 
-// tracking is how CLIENT TRACKING has set a connection. There is nothing to invalidate: a client may cache only what it
-// read with a command that a cache can serve, and every value here changes with time by itself. So the setting is kept
-// and told, and no invalidation is ever sent.
-type tracking struct {
-	on, broadcast, optIn, optOut, noLoop bool
-	prefixes                             []string
-}
-
 func clientID(_ *loop, c *conn, _ [][]byte, w *resp.Writer) { w.Int(c.id) }
 
 func clientSetName(_ *loop, c *conn, args [][]byte, w *resp.Writer) {
@@ -45,7 +37,7 @@ func clientSetInfo(_ *loop, c *conn, args [][]byte, w *resp.Writer) {
 	case is(args[2], "LIB-VER"):
 		field = &c.libVer
 	default:
-		w.Error("ERR Unrecognized option '" + string(args[2]) + "'")
+		w.Error("ERR Unrecognized option '" + printed(args[2]) + "'")
 		return
 	}
 	if !isPlain(args[3]) {
@@ -85,104 +77,6 @@ func clientReply(_ *loop, c *conn, args [][]byte, w *resp.Writer) {
 	}
 }
 
-// clientTracking answers CLIENT TRACKING ON|OFF [REDIRECT id] [PREFIX p...] [BCAST] [OPTIN] [OPTOUT] [NOLOOP].
-func clientTracking(l *loop, c *conn, args [][]byte, w *resp.Writer) {
-	on, ok := parseOnOff(args[2])
-	if !ok {
-		w.Error(errSyntax.Error())
-		return
-	}
-	t := tracking{on: on}
-	for i := 3; i < len(args); i++ {
-		switch {
-		case is(args[i], "BCAST"):
-			t.broadcast = true
-		case is(args[i], "OPTIN"):
-			t.optIn = true
-		case is(args[i], "OPTOUT"):
-			t.optOut = true
-		case is(args[i], "NOLOOP"):
-			t.noLoop = true
-		case is(args[i], "PREFIX") && i+1 < len(args):
-			i++
-			t.prefixes = append(t.prefixes, string(args[i]))
-		case is(args[i], "REDIRECT") && i+1 < len(args):
-			i++
-			if id, ok := resp.ParseRedisInt(args[i]); !ok {
-				w.Error(errNotInteger.Error())
-				return
-			} else if !l.hasClient(id) {
-				w.Error("ERR The client ID you want redirect to does not exist")
-				return
-			}
-		default:
-			w.Error(errSyntax.Error())
-			return
-		}
-	}
-	if err := t.validate(); err != nil {
-		w.Error(err.Error())
-		return
-	}
-	c.tracking = t
-	if !on {
-		c.tracking = tracking{}
-	}
-	w.OK()
-}
-
-func (t *tracking) validate() error {
-	switch {
-	case !t.on:
-		return nil
-	case len(t.prefixes) > 0 && !t.broadcast:
-		return replyError("ERR PREFIX option requires BCAST mode to be enabled")
-	case t.broadcast && (t.optIn || t.optOut):
-		return replyError("ERR OPTIN and OPTOUT are not compatible with BCAST")
-	case t.optIn && t.optOut:
-		return replyError("ERR You can't specify both OPTIN mode and OPTOUT mode")
-	}
-	return nil
-}
-
-func clientTrackingInfo(_ *loop, c *conn, _ [][]byte, w *resp.Writer) {
-	flags := []string{"off"}
-	if t := c.tracking; t.on {
-		flags = []string{"on"}
-		for _, option := range []struct {
-			set  bool
-			name string
-		}{{t.broadcast, "bcast"}, {t.optIn, "optin"}, {t.optOut, "optout"}, {t.noLoop, "noloop"}} {
-			if option.set {
-				flags = append(flags, option.name)
-			}
-		}
-	}
-	w.Map(3)
-	w.BulkString("flags")
-	w.Set(len(flags))
-	for _, flag := range flags {
-		w.BulkString(flag)
-	}
-	w.BulkString("redirect")
-	w.Int(c.redirect())
-	w.BulkString("prefixes")
-	w.Array(len(c.tracking.prefixes))
-	for _, prefix := range c.tracking.prefixes {
-		w.BulkString(prefix)
-	}
-}
-
-// redirect returns what CLIENT GETREDIR tells: -1 where tracking is off, 0 where nothing is redirected.
-func (c *conn) redirect() int64 {
-	if c.tracking.on {
-		return 0
-	}
-	return -1
-}
-
-func clientGetRedir(_ *loop, c *conn, _ [][]byte, w *resp.Writer) { w.Int(c.redirect()) }
-
 func clientInfo(l *loop, c *conn, _ [][]byte, w *resp.Writer) {
 	w.Verbatim("txt", c.line(l.now)+"\n")
 }
@@ -193,19 +87,17 @@ func clientList(l *loop, _ *conn, args [][]byte, w *resp.Writer) {
 	switch options := args[2:]; {
 	case len(options) == 0:
 	case len(options) == 2 && is(options[0], "TYPE"):
-		switch kind := strings.ToLower(string(options[1])); kind {
-		case "normal":
-		case "master", "replica", "slave", "pubsub":
-			wanted = func(*conn) bool { return false }
-		default:
-			w.Error("ERR Unknown client type '" + string(options[1]) + "'")
+		class, ok := parseClass(options[1])
+		if !ok {
+			w.Error("ERR Unknown client type '" + printed(options[1]) + "'")
 			return
 		}
+		wanted = func(c *conn) bool { return c.class() == class }
 	case len(options) > 1 && is(options[0], "ID"):
 		ids := make(map[int64]bool)
 		for _, word := range options[1:] {
 			id, ok := resp.ParseRedisInt(word)
-			if !ok || id < 1 {
+			if !ok {
 				w.Error("ERR Invalid client ID")
 				return
 			}
@@ -217,11 +109,9 @@ func clientList(l *loop, _ *conn, args [][]byte, w *resp.Writer) {
 		return
 	}
 	var lines strings.Builder
-	for _, c := range l.server.clientsNow(l) {
-		if wanted(c.conn) {
-			lines.WriteString(c.line)
-			lines.WriteByte('\n')
-		}
+	for _, c := range l.server.clientsNow(l, wanted) {
+		lines.WriteString(c.line)
+		lines.WriteByte('\n')
 	}
 	w.Verbatim("txt", lines.String())
 }
@@ -232,13 +122,15 @@ type describedConn struct {
 	line string
 }
 
-// clientsNow describes all connections, in the order of their numbers.
-func (s *Server) clientsNow(l *loop) []describedConn {
+// clientsNow describes the connections that are wanted, in the order of their numbers.
+func (s *Server) clientsNow(l *loop, wanted func(*conn) bool) []describedConn {
 	var described []describedConn
 	l.exclusively(s.allShards, func() {
 		for _, each := range s.loops {
 			for _, c := range each.conns {
-				described = append(described, describedConn{c, c.line(l.now)})
+				if !c.killed && wanted(c) {
+					described = append(described, describedConn{c, c.line(l.now)})
+				}
 			}
 		}
 	})
@@ -250,7 +142,8 @@ func (s *Server) clientsNow(l *loop) []describedConn {
 func (l *loop) hasClient(id int64) (found bool) {
 	l.exclusively(l.server.allShards, func() {
 		for _, each := range l.server.loops {
-			found = found || each.conns[id] != nil
+			c := each.conns[id]
+			found = found || c != nil && !c.killed
 		}
 	})
 	return found
@@ -258,12 +151,12 @@ func (l *loop) hasClient(id int64) (found bool) {
 
 // line is the connection's line in CLIENT LIST, with the fields of Redis 7.
 func (c *conn) line(nowNanos int64) string {
-	peer, local, fd := c.describe()
+	peer, local, fd := c.addresses()
 	flags := ""
 	for _, flag := range []struct {
 		set    bool
 		letter string
-	}{{c.multi != nil, "x"}, {c.isUnix(), "U"}, {c.tracking.on, "t"}, {c.tracking.broadcast, "B"}, {c.noEvict, "e"}, {c.noTouch, "T"}, {c.closing, "c"}} {
+	}{{c.monitoring, "O"}, {c.subs != nil, "P"}, {c.multi != nil, "x"}, {c.waiting, "b"}, {c.isUnix(), "U"}, {c.tracking.on, "t"}, {c.tracking.broadcast, "B"}, {c.noEvict, "e"}, {c.noTouch, "T"}, {c.closing, "c"}} {
 		if flag.set {
 			flags += flag.letter
 		}
@@ -286,10 +179,11 @@ func (c *conn) line(nowNanos int64) string {
 	if c.multi != nil {
 		queuedCommands, queuedBytes = len(c.multi.commands), c.multi.bytes
 	}
-	return fmt.Sprintf("id=%d addr=%s laddr=%s fd=%d name=%s age=%d idle=%d flags=%s db=%d sub=0 psub=0 ssub=0 multi=%d"+
+	return fmt.Sprintf("id=%d addr=%s laddr=%s fd=%d name=%s age=%d idle=%d flags=%s db=%d sub=%d psub=%d ssub=%d multi=%d"+
 		" qbuf=%d qbuf-free=%d argv-mem=0 multi-mem=%d rbs=%d rbp=%d obl=%d oll=0 omem=%d tot-mem=%d events=%s cmd=%s user=%s"+
 		" redir=%d resp=%d lib-name=%s lib-ver=%s",
-		c.id, peer, local, fd, c.name, age, idle, flags, c.db, queuedCommands,
+		c.id, peer, local, fd, c.name, age, idle, flags, c.db,
+		c.subs.count(plainChannel), c.subs.count(channelPattern), c.subs.count(shardChannel), queuedCommands,
 		len(c.in), cap(c.in)-len(c.in), queuedBytes, cap(c.out), cap(c.out), queued, max(0, cap(c.out)-outputBytes), cap(c.in)+cap(c.out),
-		events, lastCommand, defaultUser, c.redirect(), c.version, c.libName, c.libVer)
+		events, lastCommand, c.user.Name(), c.redirect(), c.version, c.libName, c.libVer)
 }

@@ -31,7 +31,7 @@ func commandInfo(l *loop, c *conn, args [][]byte, w *resp.Writer) {
 		if row := l.server.commands.named(name); row != nil {
 			row.describe(w)
 		} else {
-			w.NullArray()
+			w.Null()
 		}
 	}
 }
@@ -46,9 +46,13 @@ func (c *command) describe(w *resp.Writer) {
 	w.Int(int64(c.keys.last))
 	w.Int(int64(c.keys.step))
 	writeSimpleSet(w, strings.Fields(c.categories))
-	w.Set(0) // tips
+	tips := strings.Fields(commandTips[c.fullName()])
+	w.Set(len(tips))
+	for _, tip := range tips {
+		w.BulkString(tip)
+	}
 	c.describeKeys(w)
-	w.Array(len(c.subcommands))
+	w.Set(len(c.subcommands))
 	for _, sub := range c.subcommands {
 		sub.describe(w)
 	}
@@ -61,20 +65,45 @@ func writeSimpleSet(w *resp.Writer, words []string) {
 	}
 }
 
-// describeKeys writes the key specifications: one, or none.
+// describeKeys writes the key specifications: none, one for all keys, or one for each of two that are used differently.
 func (c *command) describeKeys(w *resp.Writer) {
-	if c.keys.step == 0 {
-		w.Set(0)
-		return
-	}
 	last := c.keys.last
 	if last >= 0 {
 		last -= c.keys.first // counted from the first key
 	}
-	w.Set(1)
-	w.Map(3)
+	step := c.keys.step
+	switch {
+	case c.countedAt > 0:
+		w.Set(1)
+		describeKey(w, c.notes, c.access, c.countedAt, "keynum", keySpecPart{"keynumidx", 0}, keySpecPart{"firstkey", 1}, keySpecPart{"keystep", 1})
+	case step == 0:
+		w.Set(0)
+	case c.access2 != "":
+		w.Set(2)
+		describeKey(w, c.notes, c.access, c.keys.first, "range", keySpecPart{"lastkey", 0}, keySpecPart{"keystep", step}, keySpecPart{"limit", 0})
+		describeKey(w, c.notes, c.access2, c.keys.first+1, "range", keySpecPart{"lastkey", 0}, keySpecPart{"keystep", step}, keySpecPart{"limit", 0})
+	default:
+		w.Set(1)
+		describeKey(w, c.notes, c.access, c.keys.first, "range", keySpecPart{"lastkey", last}, keySpecPart{"keystep", step}, keySpecPart{"limit", 0})
+	}
+}
+
+// keySpecPart is one number of a key specification.
+type keySpecPart struct {
+	name  string
+	value int
+}
+
+func describeKey(w *resp.Writer, notes, access string, first int, find string, parts ...keySpecPart) {
+	if notes == "" {
+		w.Map(3)
+	} else {
+		w.Map(4)
+		w.BulkString("notes")
+		w.BulkString(notes)
+	}
 	w.BulkString("flags")
-	writeSimpleSet(w, strings.Fields(c.access))
+	writeSimpleSet(w, strings.Fields(access))
 	w.BulkString("begin_search")
 	w.Map(2)
 	w.BulkString("type")
@@ -82,19 +111,17 @@ func (c *command) describeKeys(w *resp.Writer) {
 	w.BulkString("spec")
 	w.Map(1)
 	w.BulkString("index")
-	w.Int(int64(c.keys.first))
+	w.Int(int64(first))
 	w.BulkString("find_keys")
 	w.Map(2)
 	w.BulkString("type")
-	w.BulkString("range")
+	w.BulkString(find)
 	w.BulkString("spec")
-	w.Map(3)
-	w.BulkString("lastkey")
-	w.Int(int64(last))
-	w.BulkString("keystep")
-	w.Int(int64(c.keys.step))
-	w.BulkString("limit")
-	w.Int(0)
+	w.Map(len(parts))
+	for _, part := range parts {
+		w.BulkString(part.name)
+		w.Int(int64(part.value))
+	}
 }
 
 func commandDocs(l *loop, _ *conn, args [][]byte, w *resp.Writer) {
@@ -205,19 +232,20 @@ func commandGetKeys(l *loop, _ *conn, args [][]byte, w *resp.Writer) {
 	words := args[2:]
 	row := l.server.commands.find(words)
 	switch {
-	case row == nil:
+	case row == nil, row.subcommands != nil && row.local == nil:
 		w.Error("ERR Invalid command specified")
 		return
-	case row.keys.step == 0:
+	case row.keys.step == 0 && row.countedAt == 0:
 		w.Error("ERR The command has no key arguments")
 		return
 	case !row.takes(len(words)):
 		w.Error("ERR Invalid number of arguments specified for command")
 		return
 	}
-	var keys [][]byte
-	for i := row.keys.first; i < row.keys.end(len(words)); i += row.keys.step {
-		keys = append(keys, words[i])
+	keys, ok := row.keyWords(words)
+	if !ok {
+		w.Error("ERR Invalid arguments specified for command")
+		return
 	}
 	w.Array(len(keys))
 	for _, key := range keys {

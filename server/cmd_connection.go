@@ -1,16 +1,27 @@
 package server
 
 import (
+	"github.com/cellserver/cellserver/acl"
 	"github.com/cellserver/cellserver/resp"
 )
 
 // This file has the commands on the connection itself.
 
-func ping(_ *loop, _ *conn, args [][]byte, w *resp.Writer) {
-	switch len(args) {
-	case 1:
+// ping answers PING [message]. While a RESP2 connection has subscriptions the answer has the shape of a message, which is
+// all that its client expects then.
+func ping(_ *loop, c *conn, args [][]byte, w *resp.Writer) {
+	switch {
+	case len(args) <= 2 && c.subs != nil && c.version == 2:
+		w.Array(2)
+		w.BulkString("pong")
+		if len(args) == 1 {
+			w.BulkString("")
+		} else {
+			w.Bulk(args[1])
+		}
+	case len(args) == 1:
 		w.Simple("PONG")
-	case 2:
+	case len(args) == 2:
 		w.Bulk(args[1])
 	default:
 		w.Error(resp.WrongArity("ping"))
@@ -34,29 +45,17 @@ func selectDB(_ *loop, c *conn, args [][]byte, w *resp.Writer) {
 	w.OK()
 }
 
-// defaultUser is the one user that there is; it has no password.
-const defaultUser = "default"
+const errNoPassword = replyError("ERR AUTH <password> called without any password configured for the default user. Are you sure your configuration is correct?")
 
-const (
-	errNoPassword = replyError("ERR AUTH <password> called without any password configured for the default user. Are you sure your configuration is correct?")
-	errWrongPass  = replyError("WRONGPASS invalid username-password pair or user is disabled.")
-)
-
-// authenticate checks a user's name and password: the default user needs none, so that any password is right.
-func authenticate(user []byte) error {
-	if string(user) != defaultUser {
-		return errWrongPass
-	}
-	return nil
-}
-
-func auth(_ *loop, _ *conn, args [][]byte, w *resp.Writer) {
+func auth(l *loop, c *conn, args [][]byte, w *resp.Writer) {
 	var err error
-	switch len(args) {
-	case 2:
+	switch {
+	case len(args) == 2 && l.server.acl.Default().HasNoPassword():
 		err = errNoPassword
-	case 3:
-		err = authenticate(args[1])
+	case len(args) == 2:
+		err = l.authenticate(c, args[0], acl.DefaultUser, args[1])
+	case len(args) == 3:
+		err = l.authenticate(c, args[0], string(args[1]), args[2])
 	default:
 		err = errSyntax
 	}
@@ -67,9 +66,12 @@ func auth(_ *loop, _ *conn, args [][]byte, w *resp.Writer) {
 	w.OK()
 }
 
-// hello answers HELLO [protover [AUTH user password] [SETNAME name]]. An error in any part changes nothing.
+const errHelloNoAuth = "NOAUTH HELLO must be called with the client already authenticated, otherwise the HELLO AUTH <user> <pass> option can be used to authenticate the client and select the RESP protocol version at the same time"
+
+// hello answers HELLO [protover [AUTH user password] [SETNAME name]]. The version stays where any part is wrong; an AUTH and
+// a name before that part count, as in Redis.
 func hello(l *loop, c *conn, args [][]byte, w *resp.Writer) {
-	version, name := int64(c.version), c.name
+	version := int64(c.version)
 	if len(args) > 1 {
 		wanted, ok := resp.ParseRedisInt(args[1])
 		if !ok {
@@ -85,7 +87,7 @@ func hello(l *loop, c *conn, args [][]byte, w *resp.Writer) {
 	for i := 2; i < len(args); {
 		switch {
 		case is(args[i], "AUTH") && i+2 < len(args):
-			if err := authenticate(args[i+1]); err != nil {
+			if err := l.authenticate(c, args[0], string(args[i+1]), args[i+2]); err != nil {
 				w.Error(err.Error())
 				return
 			}
@@ -95,14 +97,18 @@ func hello(l *loop, c *conn, args [][]byte, w *resp.Writer) {
 				w.Error(errClientName)
 				return
 			}
-			name = string(args[i+1])
+			c.name = string(args[i+1])
 			i += 2
 		default:
-			w.Error("ERR Syntax error in HELLO option '" + string(args[i]) + "'")
+			w.Error("ERR Syntax error in HELLO option '" + printed(args[i]) + "'")
 			return
 		}
 	}
-	c.version, c.name = int(version), name
+	if c.mustAuthenticate() {
+		w.Error(errHelloNoAuth)
+		return
+	}
+	c.version = int(version)
 	w.Version = c.version
 	w.Map(7)
 	w.BulkString("server")
@@ -149,7 +155,10 @@ func reset(l *loop, c *conn, _ [][]byte, w *resp.Writer) {
 	c.noEvict, c.noTouch = false, false
 	c.tracking = tracking{}
 	c.multi = nil
+	l.server.welcome(c)
 	l.unwatch(c)
+	l.server.pubsub.leave(c)
+	l.stopMonitoring(c)
 	w.Version = c.version
 	w.Simple("RESET")
 }

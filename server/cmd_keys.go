@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"math"
 	"strconv"
+	"strings"
 
 	"github.com/cellserver/cellserver/engine"
 	"github.com/cellserver/cellserver/keyspace"
@@ -50,9 +51,10 @@ func mget(s *Server, c *call, w *resp.Writer) {
 type setOptions struct {
 	ifAbsent, ifPresent, get bool
 	expirations              int
+	unit, expiration         []byte // the words of EX, PX, EXAT or PXAT and what follows it
 }
 
-// parseSetOptions reads the words after SET key value, with Redis's errors.
+// parseSetOptions reads the words after SET key value. As in Redis, an error of syntax comes before that of a number.
 func parseSetOptions(words [][]byte) (options setOptions, err error) {
 	for i := 0; i < len(words); i++ {
 		word := words[i]
@@ -68,14 +70,7 @@ func parseSetOptions(words [][]byte) (options setOptions, err error) {
 		case (is(word, "EX") || is(word, "PX") || is(word, "EXAT") || is(word, "PXAT")) && i+1 < len(words):
 			options.expirations++
 			i++
-			amount, ok := resp.ParseRedisInt(words[i])
-			if !ok {
-				return options, errNotInteger
-			}
-			inSeconds := word[0] == 'E' || word[0] == 'e'
-			if amount <= 0 || inSeconds && amount > math.MaxInt64/1000 {
-				return options, replyError("ERR invalid expire time in 'set' command")
-			}
+			options.unit, options.expiration = word, words[i]
 		default:
 			return options, errSyntax
 		}
@@ -86,9 +81,49 @@ func parseSetOptions(words [][]byte) (options setOptions, err error) {
 	return options, nil
 }
 
+// checkExpiration returns Redis's error for an expiration that is no number, is not in the future or lies beyond time.
+func (o *setOptions) checkExpiration(nowNanos int64) error {
+	if o.unit == nil {
+		return nil
+	}
+	amount, ok := resp.ParseRedisInt(o.expiration)
+	if !ok {
+		return errNotInteger
+	}
+	isRelative := len(o.unit) == len("EX")
+	inSeconds := is(o.unit[:2], "EX")
+	if _, ok := expiryTime(amount, inSeconds, isRelative, nowNanos); !ok || amount <= 0 {
+		return replyError("ERR invalid expire time in 'set' command")
+	}
+	return nil
+}
+
+// expiryTime returns the Unix milliseconds that an expiration means, unless they do not fit an int64.
+func expiryTime(amount int64, inSeconds, isRelative bool, nowNanos int64) (millis int64, ok bool) {
+	if inSeconds {
+		if amount > math.MaxInt64/1000 || amount < math.MinInt64/1000 {
+			return 0, false
+		}
+		amount *= 1000
+	}
+	if isRelative {
+		nowMillis := nowNanos / nanosPerMilli
+		if amount > math.MaxInt64-nowMillis {
+			return 0, false
+		}
+		amount += nowMillis
+	}
+	return amount, true
+}
+
 func set(s *Server, c *call, w *resp.Writer) {
 	options, err := parseSetOptions(c.args[3:])
 	if err != nil {
+		w.Error(err.Error())
+		return
+	}
+	e := s.engineOf(c.key)
+	if err := options.checkExpiration(e.Now()); err != nil {
 		w.Error(err.Error())
 		return
 	}
@@ -97,7 +132,6 @@ func set(s *Server, c *call, w *resp.Writer) {
 		w.Error("ERR value is not a TAT: a limiter key holds a decimal number of Unix nanoseconds and nothing else")
 		return
 	}
-	e := s.engineOf(c.key)
 	_, live := e.Get(c.key)
 	start := len(w.Buf)
 	if options.get {
@@ -187,25 +221,45 @@ func pexpireTime(s *Server, c *call, w *resp.Writer) {
 
 const errExpiryFixed = "ERR the expiry of a limiter key can't be set: it is the key's TAT, the time at which its bucket is full again; DEL resets the key"
 
-func expire(s *Server, c *call, w *resp.Writer)    { expireAfter(s, c, w, nanosPerSecond, true) }
-func pexpire(s *Server, c *call, w *resp.Writer)   { expireAfter(s, c, w, nanosPerMilli, true) }
-func expireAt(s *Server, c *call, w *resp.Writer)  { expireAfter(s, c, w, nanosPerSecond, false) }
-func pexpireAt(s *Server, c *call, w *resp.Writer) { expireAfter(s, c, w, nanosPerMilli, false) }
+func expire(s *Server, c *call, w *resp.Writer)    { expireAfter(s, c, w, true, true) }
+func pexpire(s *Server, c *call, w *resp.Writer)   { expireAfter(s, c, w, false, true) }
+func expireAt(s *Server, c *call, w *resp.Writer)  { expireAfter(s, c, w, true, false) }
+func pexpireAt(s *Server, c *call, w *resp.Writer) { expireAfter(s, c, w, false, false) }
 
-// expireAfter answers EXPIRE and its relatives: a time that has passed deletes, any other is refused.
-func expireAfter(s *Server, c *call, w *resp.Writer, unitNanos int64, relative bool) {
-	var onlyIfNone, onlyIfLater bool
-	for _, word := range c.args[3:] {
+// expireOptions are the conditions of EXPIRE. A key here always has an expiry.
+type expireOptions struct{ ifNone, ifSome, ifLater, ifSooner bool }
+
+// parseExpireOptions reads the words after EXPIRE key time, with Redis's errors.
+func parseExpireOptions(words [][]byte) (o expireOptions, err error) {
+	for _, word := range words {
 		switch {
 		case is(word, "NX"):
-			onlyIfNone = true
+			o.ifNone = true
+		case is(word, "XX"):
+			o.ifSome = true
 		case is(word, "GT"):
-			onlyIfLater = true
-		case is(word, "XX"), is(word, "LT"):
+			o.ifLater = true
+		case is(word, "LT"):
+			o.ifSooner = true
 		default:
-			w.Error("ERR Unsupported option " + string(word))
-			return
+			return o, replyError("ERR Unsupported option " + strings.TrimRight(printed(word), "\r\n"))
 		}
+	}
+	switch {
+	case o.ifNone && (o.ifSome || o.ifLater || o.ifSooner):
+		return o, replyError("ERR NX and XX, GT or LT options at the same time are not compatible")
+	case o.ifLater && o.ifSooner:
+		return o, replyError("ERR GT and LT options at the same time are not compatible")
+	}
+	return o, nil
+}
+
+// expireAfter answers EXPIRE and its relatives: a time that has passed deletes, any other is refused.
+func expireAfter(s *Server, c *call, w *resp.Writer, inSeconds, isRelative bool) {
+	options, err := parseExpireOptions(c.args[3:])
+	if err != nil {
+		w.Error(err.Error())
+		return
 	}
 	amount, ok := resp.ParseRedisInt(c.args[2])
 	if !ok {
@@ -213,13 +267,15 @@ func expireAfter(s *Server, c *call, w *resp.Writer, unitNanos int64, relative b
 		return
 	}
 	e := s.engineOf(c.key)
-	_, live := e.Get(c.key)
-	passed := amount <= 0
-	if !relative {
-		passed = amount <= e.Now()/unitNanos
+	atMillis, ok := expiryTime(amount, inSeconds, isRelative, e.Now())
+	if !ok {
+		w.Error("ERR invalid expire time in '" + c.command.fullName() + "' command")
+		return
 	}
+	_, live := e.Get(c.key)
+	passed := atMillis <= e.Now()/nanosPerMilli
 	switch {
-	case !live, onlyIfNone, passed && onlyIfLater:
+	case !live, options.ifNone, passed && options.ifLater:
 		w.Int(0)
 	case passed:
 		e.Delete(c.key)
@@ -276,6 +332,8 @@ func moveTo(s *Server, c *call, tatNanos int64) {
 	s.engineOf(to).Store(to, tatNanos)
 }
 
+const errSameObject = "ERR source and destination objects are the same"
+
 // copyKey answers COPY source destination [DB n] [REPLACE].
 func copyKey(s *Server, c *call, w *resp.Writer) {
 	to, replace := s.key(c.key.DB, c.args[2]), false
@@ -297,7 +355,7 @@ func copyKey(s *Server, c *call, w *resp.Writer) {
 		}
 	}
 	if to.DB == c.key.DB && bytes.Equal(c.args[1], c.args[2]) {
-		w.Error("ERR source and destination objects are the same")
+		w.Error(errSameObject)
 		return
 	}
 	tatNanos, live := s.engineOf(c.key).Get(c.key)
@@ -310,12 +368,37 @@ func copyKey(s *Server, c *call, w *resp.Writer) {
 	w.Int(1)
 }
 
+// moveKey answers MOVE key db. The key's shard is the same in every database.
+func moveKey(s *Server, c *call, w *resp.Writer) {
+	db, err := parseDB(c.args[2])
+	if err != nil {
+		w.Error(err.Error())
+		return
+	}
+	if db == c.key.DB {
+		w.Error(errSameObject)
+		return
+	}
+	e, to := s.engineOf(c.key), c.key
+	to.DB = db
+	tatNanos, live := e.Get(c.key)
+	if _, taken := e.Get(to); !live || taken {
+		w.Int(0)
+		return
+	}
+	e.Delete(c.key)
+	e.Store(to, tatNanos)
+	w.Int(1)
+}
+
 // parseDB reads the number of a database.
 func parseDB(word []byte) (int, error) {
 	n, ok := resp.ParseRedisInt(word)
 	switch {
 	case !ok:
 		return 0, errNotInteger
+	case n < math.MinInt32 || n > math.MaxInt32:
+		return 0, replyError("ERR value is out of range, value must between -2147483648 and 2147483647")
 	case n < 0 || n >= engine.Databases:
 		return 0, errDBIndex
 	}

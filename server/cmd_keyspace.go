@@ -42,45 +42,56 @@ func dbSize(l *loop, c *conn, _ [][]byte, w *resp.Writer) {
 	w.Int(int64(total))
 }
 
-func flushDB(l *loop, c *conn, args [][]byte, w *resp.Writer) {
-	flush(l, args, w, func(e *engine.Engine) { e.Flush(c.db) })
-}
+func flushDB(l *loop, c *conn, args [][]byte, w *resp.Writer) { flush(l, args, w, []int{c.db}) }
 
 func flushAll(l *loop, _ *conn, args [][]byte, w *resp.Writer) {
-	flush(l, args, w, func(e *engine.Engine) {
-		for db := range engine.Databases {
-			e.Flush(db)
-		}
-	})
+	var all []int
+	for db := range engine.Databases {
+		all = append(all, db)
+	}
+	flush(l, args, w, all)
 }
 
 // swapDB answers SWAPDB index index. Connections that have selected one of the two see the other's keys from now on.
 func swapDB(l *loop, _ *conn, args [][]byte, w *resp.Writer) {
 	first, err := parseDB(args[1])
-	if err == errNotInteger {
+	if err != nil && err != errDBIndex {
 		w.Error("ERR invalid first DB index")
 		return
 	}
 	second, err2 := parseDB(args[2])
 	switch {
-	case err2 == errNotInteger:
+	case err2 != nil && err2 != errDBIndex:
 		w.Error("ERR invalid second DB index")
 		return
 	case err != nil || err2 != nil:
 		w.Error(errDBIndex.Error())
 		return
 	}
-	l.everywhere(func(e *engine.Engine) { e.Swap(first, second) })
+	l.exclusively(l.server.allShards, func() {
+		l.server.logSwap(first, second)
+		for _, each := range l.server.loops {
+			each.engine.Swap(first, second)
+		}
+	})
+	l.server.swaps.Add(1)
 	w.OK()
 }
 
 // flush answers FLUSHDB and FLUSHALL. ASYNC and SYNC are the same here: neither takes time.
-func flush(l *loop, args [][]byte, w *resp.Writer, step func(e *engine.Engine)) {
+func flush(l *loop, args [][]byte, w *resp.Writer, databases []int) {
 	if len(args) > 2 || len(args) == 2 && !is(args[1], "ASYNC") && !is(args[1], "SYNC") {
 		w.Error(errSyntax.Error())
 		return
 	}
-	l.everywhere(step)
+	l.exclusively(l.server.allShards, func() {
+		for _, db := range databases {
+			for _, each := range l.server.loops {
+				each.engine.Flush(db)
+			}
+			l.server.logFlush(db)
+		}
+	})
 	w.OK()
 }
 

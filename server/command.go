@@ -3,6 +3,7 @@ package server
 import (
 	"strings"
 
+	"github.com/cellserver/cellserver/acl"
 	"github.com/cellserver/cellserver/engine"
 	"github.com/cellserver/cellserver/gcra"
 	"github.com/cellserver/cellserver/resp"
@@ -17,7 +18,10 @@ type command struct {
 	flags      string // as COMMAND INFO lists them
 	categories string
 	keys       keyRange
+	countedAt  int    // for a command that has its number of keys, and then the keys, among its words: where; else 0
 	access     string // the key specification's flags
+	access2    string // those of the second key, where it has a specification of its own
+	notes      string // the key specification's notes
 	group      string
 	since      string
 	summary    string
@@ -31,7 +35,10 @@ type command struct {
 	// local runs on the connection's loop, when all earlier commands of the connection have been answered.
 	local func(l *loop, c *conn, args [][]byte, w *resp.Writer)
 
+	aclID       acl.CommandID
+	publishes   bool // sends messages to other connections: waits while they are congested, and during a pause of writing
 	slow        bool // not flagged as fast: newCommandTable sets it
+	index       int  // its place in the table, subcommands included: newCommandTable sets it
 	subcommands []*command
 	container   string // for a subcommand: the name of the command it belongs to
 }
@@ -53,6 +60,25 @@ func (k keyRange) end(n int) int {
 		return n + k.last + 1
 	}
 	return k.last + 1
+}
+
+// keyWords returns the keys among the words of a command, or false where their number makes no sense.
+func (c *command) keyWords(words [][]byte) (keys [][]byte, ok bool) {
+	if c.countedAt > 0 {
+		n, isNumber := resp.ParseRedisInt(words[c.countedAt])
+		rest := words[c.countedAt+1:]
+		if !isNumber || n < 0 || n > int64(len(rest)) {
+			return nil, false
+		}
+		return rest[:n], true
+	}
+	if c.keys.step == 0 {
+		return nil, true
+	}
+	for i := c.keys.first; i < c.keys.end(len(words)); i += c.keys.step {
+		keys = append(keys, words[i])
+	}
+	return keys, true
 }
 
 // fullName is how errors and CLIENT LIST name the command: "get", "client|id".
@@ -96,23 +122,43 @@ const (
 type commandTable struct {
 	byName map[string]*command
 	rows   []*command
+	all    []*command // subcommands included, by index
 }
 
+// newCommandTable makes a table of copies: other servers of the process use the rows too.
 func newCommandTable(rows []*command) *commandTable {
-	t := &commandTable{byName: make(map[string]*command, len(rows)), rows: rows}
+	t := &commandTable{byName: make(map[string]*command, len(rows))}
 	for _, row := range rows {
+		row = row.complete("")
 		t.byName[row.name] = row
-		row.slow = !row.has("fast")
+		t.rows = append(t.rows, row)
+		t.number(row)
 		for _, sub := range row.subcommands {
-			sub.container = row.name
-			sub.slow = !sub.has("fast")
+			t.number(sub)
 		}
 	}
 	return t
 }
 
+func (t *commandTable) number(c *command) {
+	c.index = len(t.all)
+	t.all = append(t.all, c)
+}
+
+// complete returns a copy of a row with what follows from it and from where it stands.
+func (c *command) complete(container string) *command {
+	row := *c
+	row.container = container
+	row.slow = !row.has("fast")
+	row.subcommands = nil
+	for _, sub := range c.subcommands {
+		row.subcommands = append(row.subcommands, sub.complete(row.name))
+	}
+	return &row
+}
+
 // longestName bounds the buffer that a name is put into lower case in.
-const longestName = 32
+const longestName = 128
 
 // find returns the command that the words name, or nil. For a container that is its subcommand, where there is one of
 // that name.
@@ -169,4 +215,10 @@ func lower(buffer *[longestName]byte, word []byte) (name []byte, fits bool) {
 // is compares a word of a command with a keyword, in any case.
 func is(word []byte, keyword string) bool {
 	return len(word) == len(keyword) && strings.EqualFold(string(word), keyword)
+}
+
+// printed is a word as it stands in an error: a zero byte ends it, as it ends a string in C.
+func printed(word []byte) string {
+	text, _, _ := strings.Cut(string(word), "\x00")
+	return text
 }

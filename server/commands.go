@@ -8,8 +8,12 @@ func commandRows(config *Config) []*command {
 	rows := append(throttleRows(config), keyRows...)
 	rows = append(rows, keyspaceRows...)
 	rows = append(rows, transactionRows...)
+	rows = append(rows, scriptRows...)
 	rows = append(rows, connectionRows...)
-	return append(rows, serverRows...)
+	for _, more := range [][]*command{replicationRows, aclRows, serverRows, measuringRows, pubsubRows, monitorRows, shutdownRows} {
+		rows = append(rows, more...)
+	}
+	return rows
 }
 
 func throttleRows(config *Config) []*command {
@@ -36,7 +40,7 @@ var keyRows = []*command{
 		group: "string", since: "1.0.0", summary: "Returns a key's TAT in Unix nanoseconds.", args: []string{"key"}, keyed: get},
 	{name: "mget", arity: -2, flags: "readonly fast", categories: "@read @string @fast", keys: allKeys, access: "RO access",
 		group: "string", since: "1.0.0", summary: "Returns the TATs of keys.", args: []string{"key..."}, keyed: mget},
-	{name: "set", arity: -3, flags: "write denyoom", categories: "@write @string @slow", keys: oneKey, access: "RW access update variable_flags",
+	{name: "set", arity: -3, flags: "write denyoom", categories: "@write @string @slow", keys: oneKey, access: "RW access update variable_flags", notes: "RW and ACCESS due to the optional `GET` argument",
 		group: "string", since: "1.0.0", summary: "Gives a key a TAT, which is its expiry too.",
 		args: []string{"key", "value", "[condition]", "[get]", "[expiration]"}, keyed: set},
 	{name: "del", arity: -2, flags: "write", categories: "@keyspace @write @slow", keys: allKeys, access: "RM delete",
@@ -67,22 +71,24 @@ var keyRows = []*command{
 		group: "generic", since: "2.6.0", summary: "Deletes a key where the time has passed; else refused.", args: []string{"key", "unix-time-milliseconds", "[condition]"}, keyed: pexpireAt},
 	{name: "persist", arity: 2, flags: "write fast", categories: "@keyspace @write @fast", keys: oneKey, access: "RW update",
 		group: "generic", since: "2.2.0", summary: "Refused for a key that exists: its TAT is its expiry.", args: []string{"key"}, keyed: persist},
-	{name: "rename", arity: 3, flags: "write", categories: "@keyspace @write @slow", keys: twoKeys, access: "RW access delete",
+	{name: "rename", arity: 3, flags: "write", categories: "@keyspace @write @slow", keys: twoKeys, access: "RW access delete", access2: "OW update",
 		group: "generic", since: "1.0.0", summary: "Gives a key's TAT to another name.", args: []string{"key", "newkey"}, keyed: rename},
-	{name: "renamenx", arity: 3, flags: "write fast", categories: "@keyspace @write @fast", keys: twoKeys, access: "RW access delete",
+	{name: "renamenx", arity: 3, flags: "write fast", categories: "@keyspace @write @fast", keys: twoKeys, access: "RW access delete", access2: "OW insert",
 		group: "generic", since: "1.0.0", summary: "Gives a key's TAT to another name that doesn't exist.", args: []string{"key", "newkey"}, keyed: renameNX},
-	{name: "copy", arity: -3, flags: "write denyoom", categories: "@keyspace @write @slow", keys: twoKeys, access: "RW access update",
+	{name: "copy", arity: -3, flags: "write denyoom", categories: "@keyspace @write @slow", keys: twoKeys, access: "RO access", access2: "OW update",
 		group: "generic", since: "6.2.0", summary: "Gives a key's TAT to another key too.", args: []string{"source", "destination", "[db]", "[replace]"}, keyed: copyKey},
+	{name: "move", arity: 3, flags: "write fast", categories: "@keyspace @write @fast", keys: oneKey, access: "RW access delete",
+		group: "generic", since: "1.0.0", summary: "Moves a key to another database.", args: []string{"key", "db"}, keyed: moveKey},
+	{name: "dump", arity: 2, flags: "readonly", categories: "@keyspace @read @slow", keys: oneKey, access: "RO access",
+		group: "generic", since: "2.6.0", summary: "Returns what RESTORE makes the key of.", args: []string{"key"}, keyed: dump},
+	{name: "restore", arity: -4, flags: "write denyoom", categories: "@keyspace @write @slow @dangerous", keys: oneKey, access: "OW update",
+		group: "generic", since: "2.6.0", summary: "Makes a key of what DUMP returned.", args: []string{"key", "ttl", "serialized-value", "[replace]", "[absttl]"}, keyed: restore},
 	{name: "object", arity: -2, categories: "@slow", group: "generic", since: "2.2.3", summary: "Looks at how a key is stored.", subcommands: []*command{
 		{name: "encoding", arity: 3, flags: "readonly", categories: "@keyspace @read @slow", keys: subKey, access: "RO", group: "generic", since: "2.2.3", summary: "Returns how a key is stored.", args: []string{"key"}, keyed: objectEncoding},
 		{name: "refcount", arity: 3, flags: "readonly", categories: "@keyspace @read @slow", keys: subKey, access: "RO", group: "generic", since: "2.2.3", summary: "Returns 1.", args: []string{"key"}, keyed: objectRefcount},
 		{name: "idletime", arity: 3, flags: "readonly", categories: "@keyspace @read @slow", keys: subKey, access: "RO", group: "generic", since: "2.2.3", summary: "Refused: access times are not kept.", args: []string{"key"}, keyed: objectIdleTime},
 		{name: "freq", arity: 3, flags: "readonly", categories: "@keyspace @read @slow", keys: subKey, access: "RO", group: "generic", since: "4.0.0", summary: "Refused: access frequencies are not kept.", args: []string{"key"}, keyed: objectFreq},
 		{name: "help", arity: 2, flags: "loading stale", categories: "@keyspace @slow", group: "generic", since: "6.2.0", summary: "Lists the subcommands.", local: help},
-	}},
-	{name: "memory", arity: -2, categories: "@slow", group: "server", since: "4.0.0", summary: "Tells about memory.", subcommands: []*command{
-		{name: "usage", arity: -3, flags: "readonly", categories: "@read @slow", keys: subKey, access: "RO", group: "server", since: "4.0.0", summary: "Returns the bytes that a key takes.", args: []string{"key", "[samples]"}, keyed: memoryUsage},
-		{name: "help", arity: 2, flags: "loading stale", categories: "@slow", group: "server", since: "4.0.0", summary: "Lists the subcommands.", local: help},
 	}},
 }
 
@@ -99,6 +105,14 @@ var keyspaceRows = []*command{
 		summary: "Deletes all keys of the database.", args: []string{"[flush_type]"}, local: flushDB},
 	{name: "flushall", arity: -1, flags: "write", categories: "@keyspace @write @slow @dangerous", group: "server", since: "1.0.0",
 		summary: "Deletes all keys of all databases.", args: []string{"[flush_type]"}, local: flushAll},
+	{name: "save", arity: 1, flags: "admin noscript no_async_loading no_multi", categories: "@admin @slow @dangerous", group: "server", since: "1.0.0",
+		summary: "Takes a snapshot while nothing else is done.", local: save},
+	{name: "bgsave", arity: -1, flags: "admin noscript no_async_loading", categories: "@admin @slow @dangerous", group: "server", since: "1.0.0",
+		summary: "Takes a snapshot while calls go on.", args: []string{"[schedule]"}, local: backgroundSave},
+	{name: "bgrewriteaof", arity: 1, flags: "admin noscript no_async_loading", categories: "@admin @slow @dangerous", group: "server", since: "1.0.0",
+		summary: "Makes the log as short as it can be while calls go on.", local: backgroundRewrite},
+	{name: "lastsave", arity: 1, flags: "loading stale fast", categories: "@admin @fast @dangerous", group: "server", since: "1.0.0",
+		summary: "Returns when the last good snapshot was taken.", local: lastSave},
 	{name: "swapdb", arity: 3, flags: "write fast", categories: "@keyspace @write @fast @dangerous", group: "server", since: "4.0.0",
 		summary: "Exchanges two databases.", args: []string{"index1", "index2"}, local: swapDB},
 }
@@ -116,6 +130,34 @@ var transactionRows = []*command{
 		summary: "Forgets the watched keys.", local: unwatch},
 }
 
+const (
+	evalFlags        = "noscript stale skip_monitor no_mandatory_keys movablekeys"
+	scriptCategories = "@slow @scripting"
+)
+
+var scriptRows = []*command{
+	{name: "eval", arity: -3, flags: evalFlags, categories: scriptCategories, countedAt: 2, access: "RW access update", group: "scripting", since: "2.6.0",
+		summary: "Runs a Lua script.", args: evalArgs, local: eval},
+	{name: "evalsha", arity: -3, flags: evalFlags, categories: scriptCategories, countedAt: 2, access: "RW access update", group: "scripting", since: "2.6.0",
+		summary: "Runs a Lua script that is loaded.", args: evalSHAArgs, local: evalSHA},
+	{name: "eval_ro", arity: -3, flags: "readonly " + evalFlags, categories: scriptCategories, countedAt: 2, access: "RO access", group: "scripting", since: "7.0.0",
+		summary: "Runs a Lua script that only reads.", args: evalArgs, local: evalReadOnly},
+	{name: "evalsha_ro", arity: -3, flags: "readonly " + evalFlags, categories: scriptCategories, countedAt: 2, access: "RO access", group: "scripting", since: "7.0.0",
+		summary: "Runs a Lua script that is loaded and only reads.", args: evalSHAArgs, local: evalSHAReadOnly},
+	{name: "script", arity: -2, categories: "@slow", group: "scripting", since: "2.6.0", summary: "Tells about scripts and loads them.", subcommands: []*command{
+		{name: "load", arity: 3, flags: "noscript stale", categories: scriptCategories, group: "scripting", since: "2.6.0", summary: "Loads a script and returns its SHA1.", args: []string{"script"}, local: scriptLoad},
+		{name: "exists", arity: -3, flags: "noscript", categories: scriptCategories, group: "scripting", since: "2.6.0", summary: "Tells which scripts are loaded.", args: []string{"sha1..."}, local: scriptExists},
+		{name: "flush", arity: -2, flags: "noscript", categories: scriptCategories, group: "scripting", since: "2.6.0", summary: "Forgets all scripts.", args: []string{"[flush_type]"}, local: scriptFlush},
+		{name: "kill", arity: 2, flags: "noscript allow_busy", categories: scriptCategories, group: "scripting", since: "2.6.0", summary: "Ends the script that runs.", local: scriptKill},
+		{name: "help", arity: 2, flags: "loading stale", categories: scriptCategories, group: "scripting", since: "5.0.0", summary: "Lists the subcommands.", local: help},
+	}},
+}
+
+var (
+	evalArgs    = []string{"script", "numkeys", "[key...]", "[arg...]"}
+	evalSHAArgs = []string{"sha1", "numkeys", "[key...]", "[arg...]"}
+)
+
 // connectionFlags are the flags of the commands on the connection itself, which Redis accepts at any time.
 const (
 	connectionFlags      = "noscript loading stale"
@@ -131,7 +173,7 @@ var connectionRows = []*command{
 	{name: "auth", arity: -2, flags: "noscript loading stale fast no_auth allow_busy", categories: "@fast @connection", group: "connection", since: "1.0.0", summary: "Authenticates the connection.", args: []string{"[username]", "password"}, local: auth},
 	{name: "hello", arity: -1, flags: "noscript loading stale fast no_auth allow_busy", categories: "@fast @connection", group: "connection", since: "6.0.0", summary: "Greets, and chooses the protocol's version.", args: []string{"[protover]", "[auth]", "[clientname]"}, local: hello},
 	{name: "reset", arity: 1, flags: "noscript loading stale fast no_auth allow_busy", categories: "@fast @connection", group: "connection", since: "6.2.0", summary: "Makes the connection as new.", local: reset},
-	{name: "client", arity: -2, categories: "@slow", group: "connection", since: "2.4.0", summary: "Tells about connections and sets them.", subcommands: []*command{
+	{name: "client", arity: -2, categories: "@slow", group: "connection", since: "2.4.0", summary: "Tells about connections and sets them.", subcommands: append([]*command{
 		{name: "id", arity: 2, flags: connectionFlags, categories: "@slow @connection", group: "connection", since: "5.0.0", summary: "Returns the connection's number.", local: clientID},
 		{name: "setname", arity: 3, flags: connectionFlags, categories: "@slow @connection", group: "connection", since: "2.6.9", summary: "Names the connection.", args: []string{"connection-name"}, local: clientSetName},
 		{name: "getname", arity: 2, flags: connectionFlags, categories: "@slow @connection", group: "connection", since: "2.6.9", summary: "Returns the connection's name.", local: clientGetName},
@@ -145,7 +187,7 @@ var connectionRows = []*command{
 		{name: "getredir", arity: 2, flags: connectionFlags, categories: "@slow @connection", group: "connection", since: "6.0.0", summary: "Tells where invalidations go.", local: clientGetRedir},
 		{name: "reply", arity: 3, flags: connectionFlags, categories: "@slow @connection", group: "connection", since: "3.2.0", summary: "Sets whether commands are answered.", args: []string{"action"}, local: clientReply},
 		{name: "help", arity: 2, flags: "loading stale", categories: "@slow @connection", group: "connection", since: "5.0.0", summary: "Lists the subcommands.", local: help},
-	}},
+	}, clientAdminRows...)},
 }
 
 var serverRows = []*command{
@@ -156,11 +198,14 @@ var serverRows = []*command{
 		{name: "info", arity: -2, flags: "loading stale", categories: "@slow @connection", group: "server", since: "2.8.13", summary: "Describes commands.", args: []string{"[command-name...]"}, local: commandInfo},
 		{name: "docs", arity: -2, flags: "loading stale", categories: "@slow @connection", group: "server", since: "7.0.0", summary: "Documents commands.", args: []string{"[command-name...]"}, local: commandDocs},
 		{name: "list", arity: -2, flags: "loading stale", categories: "@slow @connection", group: "server", since: "7.0.0", summary: "Lists the commands' names.", args: []string{"[filterby]"}, local: commandList},
-		{name: "getkeys", arity: -3, flags: "loading stale", categories: "@slow @connection", group: "server", since: "2.8.13", summary: "Returns which words of a command are keys.", args: []string{"command", "[arg...]"}, local: commandGetKeys},
+		{name: "getkeys", arity: -4, flags: "loading stale", categories: "@slow @connection", group: "server", since: "2.8.13", summary: "Returns which words of a command are keys.", args: []string{"command", "[arg...]"}, local: commandGetKeys},
 		{name: "help", arity: 2, flags: "loading stale", categories: "@slow @connection", group: "server", since: "5.0.0", summary: "Lists the subcommands.", local: help},
 	}},
 	{name: "config", arity: -2, categories: "@slow", group: "server", since: "2.0.0", summary: "Tells the configuration.", subcommands: []*command{
 		{name: "get", arity: -3, flags: connectionAdminFlags, categories: "@admin @slow @dangerous", group: "server", since: "2.0.0", summary: "Returns the directives that match patterns.", args: []string{"parameter..."}, local: configGet},
+		{name: "set", arity: -4, flags: connectionAdminFlags, categories: "@admin @slow @dangerous", group: "server", since: "2.0.0", summary: "Changes directives, all or none.", args: []string{"parameter-value..."}, local: configSet},
+		{name: "rewrite", arity: 2, flags: connectionAdminFlags, categories: "@admin @slow @dangerous", group: "server", since: "2.8.0", summary: "Writes the configuration file again.", local: configRewrite},
+		{name: "resetstat", arity: 2, flags: connectionAdminFlags, categories: "@admin @slow @dangerous", group: "server", since: "2.0.0", summary: "Sets the counters to zero.", local: configResetStat},
 		{name: "help", arity: 2, flags: "loading stale", categories: "@slow", group: "server", since: "5.0.0", summary: "Lists the subcommands.", local: help},
 	}},
 	{name: "module", arity: -2, categories: "@slow", group: "server", since: "4.0.0", summary: "Tells about modules.", subcommands: []*command{

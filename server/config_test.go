@@ -1,75 +1,19 @@
 package server
 
 import (
-	"slices"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"regexp"
+	"runtime"
 	"strings"
 	"testing"
+	"time"
 )
 
-func TestParseArgs(t *testing.T) {
-	c := DefaultConfig()
-	err := c.ParseArgs(strings.Fields("--port 7000 --bind 127.0.0.1 -::1 --shards 2 --MAXCLIENTS 5 --unixsocket /tmp/s"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if c.Port != 7000 || !slices.Equal(c.Bind, []string{"127.0.0.1", "-::1"}) || c.Shards != 2 || c.MaxClients != 5 || c.UnixSocket != "/tmp/s" {
-		t.Errorf("%+v", c)
-	}
-	if err := c.Validate(); err != nil {
-		t.Error(err)
-	}
-}
-
-func TestParseArgsErrors(t *testing.T) {
-	rows := []struct{ args, want string }{
-		{"--nosuch 1", "unknown option '--nosuch'; --help lists the options"},
-		{"--databases 3", "unknown option '--databases'; --help lists the options"},
-		{"port 7000", "'port' is not an option; options are written --name value"},
-		{"--port", "--port: one value expected, 0 given"},
-		{"--port 1 2", "--port: one value expected, 2 given"},
-		{"--port x", "--port: 'x' is not a number between 0 and 65535"},
-		{"--port 65536", "--port: '65536' is not a number between 0 and 65535"},
-		{"--port -1", "--port: '-1' is not a number between 0 and 65535"},
-		{"--shards 0", "--shards: '0' is not a number between 1 and 256"},
-		{"--shards 257", "--shards: '257' is not a number between 1 and 256"},
-		{"--maxclients 0", "--maxclients: '0' is not a number between 1 and 1073741824"},
-		{"--bind", "--bind: an address expected"},
-		{"--constant-reply maybe", "--constant-reply: 'maybe' is neither yes nor no"},
-	}
-	for _, row := range rows {
-		c := DefaultConfig()
-		if err := c.ParseArgs(strings.Fields(row.args)); err == nil || err.Error() != row.want {
-			t.Errorf("%s: %v", row.args, err)
-		}
-	}
-}
-
-func TestParseArgsAtTheLimits(t *testing.T) {
-	for _, args := range []string{"--port 65535", "--shards 1", "--shards 256", "--maxclients 1"} {
-		c := DefaultConfig()
-		if err := c.ParseArgs(strings.Fields(args)); err != nil {
-			t.Error(args, err)
-		}
-	}
-}
-
-// TestValidate reports all faults at once.
-func TestValidate(t *testing.T) {
-	c := Config{Port: -1, Bind: []string{"1:2:"}, IO: "smoke"}
-	err := c.Validate()
-	for _, want := range []string{"port", "shards", "maxclients", "bind", "io"} {
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v does not name %s", err, want)
-		}
-	}
-	nowhere := DefaultConfig()
-	nowhere.Port = 0
-	if err := nowhere.Validate(); err == nil || !strings.Contains(err.Error(), "nothing to listen on") {
-		t.Error(err)
-	}
-}
-
-func TestUsageListsTheOptions(t *testing.T) {
+func TestUsageListsTheDirectives(t *testing.T) {
 	usage := Usage()
 	for _, option := range []string{"--port", "--bind", "--shards", "--maxclients", "--unixsocket", "--help", "--version"} {
 		if !strings.Contains(usage, option+" ") {
@@ -80,5 +24,343 @@ func TestUsageListsTheOptions(t *testing.T) {
 		if strings.Contains(usage, hidden) {
 			t.Errorf("%s is shown", hidden)
 		}
+	}
+}
+
+// TestConfigCommands has the replies of redis-server 7.0.15.
+func TestConfigCommands(t *testing.T) {
+	if bind := DefaultConfig().Bind; strings.Join(bind, " ") != "127.0.0.1 -::1" {
+		t.Error(bind)
+	}
+	s := startServer(t, nil)
+	c := dial(t, s)
+	rows := []struct{ line, want string }{
+		{"CONFIG GET maxclients MAXCLIENTS max?lients", `["maxclients" "10000"]`},
+		{"CONFIG GET slave-read-onl?", `["slave-read-only" "yes"]`},
+		{"CONFIG GET lua-time-limit busy*", `["busy-reply-threshold" "5000" "lua-time-limit" "5000"]`},
+		{"CONFIG GET hz activerehashing", `["activerehashing" "yes" "hz" "10"]`},
+		{"CONFIG SET", "-ERR wrong number of arguments for 'config|set' command"},
+		{"CONFIG SET port", "-ERR wrong number of arguments for 'config|set' command"},
+		{"CONFIG SET maxclients 5 hz", "-ERR syntax error"},
+		{"CONFIG SET a b", "-ERR Unknown option or number of arguments for CONFIG SET - 'a'"},
+		{"CONFIG SET maxclients x", "-ERR CONFIG SET failed (possibly related to argument 'maxclients') - argument couldn't be parsed into an integer"},
+		{"CONFIG SET maxclients 5 maxclients 6", "-ERR CONFIG SET failed (possibly related to argument 'maxclients') - duplicate parameter"},
+		{"CONFIG SET databases 16", "-ERR CONFIG SET failed (possibly related to argument 'databases') - can't set immutable config"},
+		{"CONFIG SET dir /tmp", "-ERR CONFIG SET failed (possibly related to argument 'dir') - can't set protected config"},
+		{"CONFIG SET maxclients 500 timeout x", "-ERR CONFIG SET failed (possibly related to argument 'timeout') - argument couldn't be parsed into an integer"},
+		{"CONFIG GET maxclients", `["maxclients" "10000"]`},
+		{"CONFIG SET maxclients 500 timeout 100 hz 20", "OK"},
+		{"CONFIG GET maxclients timeout hz", `["maxclients" "500" "timeout" "100" "hz" "20"]`},
+		{"CONFIG REWRITE", "-ERR The server is running without a config file"},
+		{"CONFIG RESETSTAT a", "-ERR wrong number of arguments for 'config|resetstat' command"},
+	}
+	for _, row := range rows {
+		if got := c.run(row.line); got != row.want {
+			t.Errorf("%s: %s", row.line, got)
+		}
+	}
+}
+
+// TestConfigSetIsUndone: a directive that the machine refuses takes those of the same command with it.
+func TestConfigSetIsUndone(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("Windows has no limit on open files to refuse maxclients by")
+	}
+	s := startServer(t, nil)
+	c := dial(t, s)
+	got := c.run("CONFIG SET loglevel debug maxclients 4294967295")
+	if !regexp.MustCompile(`^-ERR CONFIG SET failed \(possibly related to argument 'maxclients'\) - The operating system is not able to handle the specified number of clients, try with \d+$`).MatchString(got) {
+		t.Error(got)
+	}
+	if got := c.run("CONFIG GET loglevel maxclients"); got != `["maxclients" "10000" "loglevel" "notice"]` {
+		t.Error(got)
+	}
+	if level := logLevel(s.log.level.Load()); level != logNotice {
+		t.Error("level", level)
+	}
+}
+
+func TestProtectedDirectives(t *testing.T) {
+	folder := t.TempDir()
+	for _, allowed := range []string{"yes", "local"} {
+		c := dial(t, startServer(t, func(c *Config) { c.EnableProtectedConfigs = allowed }))
+		if got := c.do("CONFIG", "SET", "dir", folder, "dbfilename", "x"); got != "OK" {
+			t.Error(allowed, got)
+		}
+	}
+}
+
+func TestConfigRewrite(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "cell.conf")
+	if err := os.WriteFile(path, []byte("# mine\nmaxclients 100\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c := dial(t, startServer(t, func(c *Config) {
+		if err := c.Load([]string{path, "--port", fmt.Sprint(c.Port), "--bind", "127.0.0.1"}, nil); err != nil {
+			t.Fatal(err)
+		}
+	}))
+	port := strings.Split(c.run("CONFIG GET port"), `"`)[3]
+	if got := c.run("CONFIG SET maxclients 120") + c.run("CONFIG REWRITE"); got != "OKOK" {
+		t.Fatal(got)
+	}
+	dir := strings.Split(c.run("CONFIG GET dir"), `"`)[3]
+	want := "# mine\nmaxclients 120\n\n# Generated by CONFIG REWRITE\nbind 127.0.0.1\nport " + port + "\ndir \"" + dir + "\"\nuser default on nopass ~* &* +@all\n"
+	if content, err := os.ReadFile(path); err != nil || string(content) != want {
+		t.Errorf("%v\n%s", err, content)
+	}
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	if got := c.run("CONFIG REWRITE"); got != "-ERR Rewriting config file: No such file or directory" {
+		t.Error(got)
+	}
+}
+
+func TestConfigResetStat(t *testing.T) {
+	everySetting(t, func(t *testing.T, configure func(*Config)) {
+		c := dial(t, startServer(t, configure))
+		c.run("CL.THROTTLE k 15 30 60")
+		if got := c.run("INFO stats"); !strings.Contains(got, `throttle_allowed:1\r`) {
+			t.Error(got)
+		}
+		if got := c.run("CONFIG RESETSTAT"); got != "OK" {
+			t.Error(got)
+		}
+		got := c.run("INFO stats")
+		for _, want := range []string{`throttle_allowed:0\r`, `total_connections_received:0\r`} {
+			if !strings.Contains(got, want) {
+				t.Errorf("no %s in %s", want, got)
+			}
+		}
+	})
+}
+
+// TestSoftOutputLimit closes a connection that does not read for as long as the limit says.
+func TestSoftOutputLimit(t *testing.T) {
+	everySetting(t, func(t *testing.T, configure func(*Config)) {
+		t.Parallel()
+		s := startServer(t, configure)
+		other, deaf := dial(t, s), dial(t, s)
+		if got := other.do("CONFIG", "SET", "client-output-buffer-limit", "normal 0 1 1"); got != "OK" {
+			t.Fatal(got)
+		}
+		request := []byte(strings.Repeat(encode("ECHO", strings.Repeat("x", 1000)), 1000))
+		_ = deaf.SetWriteDeadline(time.Now().Add(patience))
+		for err := error(nil); err == nil; {
+			_, err = deaf.Write(request) // ends when the server has closed the connection
+			if timeout, isTimeout := err.(net.Error); isTimeout && timeout.Timeout() {
+				t.Fatal("the connection is still open")
+			}
+		}
+		if got := other.run("INFO stats"); !strings.Contains(got, "output_buffer_limit_disconnections:1") {
+			t.Error(got)
+		}
+	})
+}
+
+// TestLimitsOfLiveConnections: proto-max-bulk-len and maxclients count for those that are there already.
+func TestLimitsOfLiveConnections(t *testing.T) {
+	everySetting(t, func(t *testing.T, configure func(*Config)) {
+		s := startServer(t, configure)
+		c, early := dial(t, s), dial(t, s)
+		early.run("PING")
+		if got := c.run("CONFIG SET proto-max-bulk-len 1mb maxclients 2"); got != "OK" {
+			t.Fatal(got)
+		}
+		if got := dial(t, s).reply(); got != "-ERR max number of clients reached" {
+			t.Error(got)
+		}
+		early.run("PING") // a message to its loop has come before
+		early.send(fmt.Sprintf("*2\r\n$4\r\nECHO\r\n$%d\r\n", 1<<20+1))
+		if got := early.reply(); got != "-ERR Protocol error: invalid bulk length" {
+			t.Error(got)
+		}
+		if got := c.do("ECHO", strings.Repeat("x", 1<<20)); len(got) != 1<<20+2 {
+			t.Errorf("%.50s", got)
+		}
+	})
+}
+
+// readLines gives a configuration what the lines of a file say.
+func readLines(t *testing.T, c *Config, lines string) {
+	t.Helper()
+	if err := c.Load([]string{"-"}, strings.NewReader(lines)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestRenameCommand(t *testing.T) {
+	long := strings.Repeat("x", longestName)
+	c := dial(t, startServer(t, func(c *Config) {
+		readLines(t, c, "rename-command CONFIG "+long+"\nrename-command KEYS \"\"\nrename-command GET Fetch\n")
+	}))
+	rows := []struct{ line, want string }{
+		{"CONFIG GET hz", "-ERR unknown command 'CONFIG', with args beginning with: 'GET' 'hz' "},
+		{strings.ToUpper(long) + " GET hz", `["hz" "10"]`},
+		{"KEYS *", "-ERR unknown command 'KEYS', with args beginning with: '*' "},
+		{"GET k", "-ERR unknown command 'GET', with args beginning with: 'k' "},
+		{"fetch k", "nil"},
+		{"COMMAND INFO keys", "[nil]"},
+	}
+	for _, row := range rows {
+		if got := c.run(row.line); got != row.want {
+			t.Errorf("%.50s: %s", row.line, got)
+		}
+	}
+}
+
+func TestRenameCommandErrors(t *testing.T) {
+	faults := []struct{ line, want string }{
+		{"rename-command nosuch x", "No such command in rename-command"},
+		{"rename-command GET SET", "Target command name already exists"},
+		{"rename-command GET x" + strings.Repeat("x", longestName), "A command's name has at most 128 bytes"},
+	}
+	for _, row := range faults {
+		broken := DefaultConfig()
+		broken.Bind, broken.Port = []string{"127.0.0.1"}, freePort(t)
+		readLines(t, &broken, row.line)
+		_, err := New(broken)
+		want := "*** FATAL CONFIG FILE ERROR (cellserver) ***\nReading standard input, at line 1\n>>> '" + row.line + "'\n" + row.want
+		if err == nil || err.Error() != want {
+			t.Errorf("%s: %v", row.line, err)
+		}
+	}
+}
+
+// TestLog: lines have Redis's format, the level chooses among them, and a log that is moved away is begun anew.
+func TestLog(t *testing.T) {
+	c := DefaultConfig()
+	c.Dir, c.LogFile = t.TempDir(), "cell.log"
+	log, err := newLogger(&c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	log.notice("a %d", 1)
+	log.verbose("b")
+	path := filepath.Join(c.Dir, "cell.log")
+	if err := os.Rename(path, path+".1"); err != nil {
+		t.Fatal(err)
+	}
+	log.level.Store(int32(logVerbose))
+	log.verbose("c")
+	log.warning("d")
+	stamp := fmt.Sprintf(`%d:M \d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d\.\d{3} `, os.Getpid())
+	for file, want := range map[string]string{path + ".1": stamp + `\* a 1\n`, path: stamp + `- c\n` + stamp + `# d\n`} {
+		content, err := os.ReadFile(file)
+		if err != nil || !regexp.MustCompile("^"+want+"$").Match(content) {
+			t.Errorf("%v: %q", err, content)
+		}
+	}
+	c.LogFile = "no/such/folder/log"
+	if _, err := newLogger(&c); err == nil || !strings.HasPrefix(err.Error(), "can't open the log file: ") {
+		t.Error(err)
+	}
+}
+
+func TestFilesOfTheProcess(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("Windows has neither socket files nor permissions")
+	}
+	folder, err := os.MkdirTemp("", "cell") // the path of a socket must be short
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(folder)
+	pidFile, socket, notified := filepath.Join(folder, "pid"), filepath.Join(folder, "s"), filepath.Join(folder, "n")
+	systemd, err := net.ListenPacket("unixgram", notified)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer systemd.Close()
+	t.Setenv("NOTIFY_SOCKET", notified)
+	t.Run("while it runs", func(t *testing.T) {
+		startServer(t, func(c *Config) {
+			c.UnixSocket, c.UnixSocketPerm, c.PIDFile, c.Supervised = socket, 0o640, pidFile, "systemd"
+		})
+		if content, err := os.ReadFile(pidFile); err != nil || string(content) != fmt.Sprintln(os.Getpid()) {
+			t.Errorf("%v: %q", err, content)
+		}
+		if info, err := os.Stat(socket); err != nil || info.Mode().Perm() != 0o640 {
+			t.Error(err, info)
+		}
+		message := make([]byte, 100)
+		_ = systemd.SetReadDeadline(time.Now().Add(patience))
+		n, _, err := systemd.ReadFrom(message)
+		if err != nil || string(message[:n]) != "STATUS=Ready to accept connections\nREADY=1\n" {
+			t.Errorf("%v: %q", err, message[:n])
+		}
+	})
+	for _, path := range []string{pidFile, socket} {
+		if _, err := os.Stat(path); !os.IsNotExist(err) {
+			t.Errorf("%s is still there: %v", path, err)
+		}
+	}
+}
+
+// TestSeveralAddresses: bind takes several, and those with a - may be missing.
+func TestSeveralAddresses(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("only Linux has all of 127.0.0.0/8")
+	}
+	s := startServer(t, func(c *Config) { c.Bind = []string{"127.0.0.1", "127.0.0.2", "-192.0.2.1"} })
+	for _, host := range []string{"127.0.0.1", "127.0.0.2"} {
+		if got := dialTo(t, "tcp", fmt.Sprintf("%s:%d", host, s.config().Port)).run("PING"); got != "PONG" {
+			t.Error(host, got)
+		}
+	}
+	all := startServer(t, func(c *Config) { c.Bind = []string{"*", "-::*"} })
+	if got := dialTo(t, "tcp", fmt.Sprintf("127.0.0.3:%d", all.config().Port)).run("PING"); got != "PONG" {
+		t.Error(got)
+	}
+}
+
+// TestConfigSetFromEverywhere changes the configuration from several loops at once while others read it.
+func TestConfigSetFromEverywhere(t *testing.T) {
+	s := startServer(t, func(c *Config) { c.Shards = 4 })
+	done := make(chan error, 8)
+	for i := range 8 {
+		c := dial(t, s)
+		go func() {
+			for n := range 200 {
+				io.WriteString(c, encode("CONFIG", "SET", "timeout", fmt.Sprint(1000+i), "hz", fmt.Sprint(n))+encode("CL.THROTTLE", "k", "15", "30", "60"))
+				for range 2 {
+					if _, err := readReply(c.in); err != nil {
+						done <- err
+						return
+					}
+				}
+			}
+			done <- nil
+		}()
+	}
+	for range 8 {
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestConfigSetTLS: new connections get the new certificate, also where only the file's content is new; a bad one changes nothing.
+func TestConfigSetTLS(t *testing.T) {
+	a := newAuthority(t)
+	a.sign("server", a.cert)
+	s := startTLS(t, nil, a.options("server", "no"))
+	c := dial(t, s)
+	serial := func() string {
+		_, tc, err := a.dialTLS(s, "", 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return tc.ConnectionState().PeerCertificates[0].SerialNumber.String()
+	}
+	first := serial()
+	want := "-ERR CONFIG SET failed (possibly related to argument 'tls-cert-file') - Unable to update TLS configuration. Check server logs."
+	if got := c.do("CONFIG", "SET", "tls-cert-file", a.file("none.crt")); got != want || serial() != first {
+		t.Error(got)
+	}
+	a.sign("server", a.cert)
+	if got := c.do("CONFIG", "SET", "tls-cert-file", a.file("server.crt")); got != "OK" || serial() == first {
+		t.Error(got, "and the certificate is the old one")
 	}
 }

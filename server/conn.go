@@ -4,6 +4,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/cellserver/cellserver/acl"
 	"github.com/cellserver/cellserver/resp"
 )
 
@@ -13,8 +14,8 @@ type transport interface {
 	read(p []byte) (int, error)
 	// write takes as much as it can: n < len(p) comes with errWouldBlock or the connection's failure.
 	write(p []byte) (n int, err error)
-	// awaitWritable asks for a writable event, and for no readable ones, until it is called with false.
-	awaitWritable(await bool)
+	// await says what the connection wants to be told of from now on. At first that is input.
+	await(what interest)
 	// refuse sends a last word, if the peer takes it at once, and closes. It serves a connection that no loop has yet.
 	refuse(reply string)
 	close()
@@ -23,6 +24,15 @@ type transport interface {
 	// isUnix says whether it is a Unix socket.
 	isUnix() bool
 }
+
+// An interest is what makes a connection ready.
+type interest int
+
+const (
+	forInput interest = iota
+	forRoom           // the peer has read, so that more can be written; no input
+	forNothing
+)
 
 var errWouldBlock = errors.New("server: operation would block")
 
@@ -52,23 +62,37 @@ type conn struct {
 	pending  bool   // c.in or c.held has commands to carry out; nothing is read before they are
 	readable bool   // became readable when it could not be read
 	stalled  bool   // output waits for the peer to read; nothing is read meanwhile
+	waiting  bool   // the next command waits for the end of a pause, or of the server; nothing is read meanwhile
 	closing  bool   // to be closed once the output is written
+	killed   bool   // its loop is to close it, and may not know yet
 	closed   bool
 
-	version   int // of RESP
-	db        int
-	reply     int
-	name      string
-	libName   string
-	libVer    string
-	noEvict   bool
-	noTouch   bool
-	tracking  tracking
-	last      *command
-	multi     *transaction // since MULTI; nil: none
-	watched   []watchedVersion
-	created   time.Duration // since the server's start
-	lastUseNs int64         // the store's clock
+	subs          *subscriptions // nil: none
+	monitoring    bool           // is fed by MONITOR
+	special       bool           // has a state that commands depend on: see loop.screen
+	pushed        bool           // in loop.pushed
+	answersAnyway bool           // the reply to the current command is one that CLIENT REPLY doesn't silence
+	behindSinceNs int64          // the unsent output is past the soft limit since then (the store's clock); 0: it is not
+	peer, local   string         // see addresses
+	fd            int
+
+	version       int // of RESP
+	db            int
+	reply         int
+	name          string
+	libName       string
+	libVer        string
+	noEvict       bool
+	noTouch       bool
+	tracking      tracking
+	authenticated bool // it has shown who it is, or need not
+	last          *command
+	user          *acl.User
+	multi         *transaction // since MULTI; nil: none
+	watched       []watchedVersion
+	executing     bool          // EXEC
+	created       time.Duration // since the server's start
+	lastUseNs     int64         // the store's clock
 }
 
 // beginCommand and endCommand stand around every command and keep count of CLIENT REPLY SKIP. endCommand says whether the
@@ -80,7 +104,8 @@ func (c *conn) beginCommand() {
 }
 
 func (c *conn) endCommand() (mute bool) {
-	mute = c.reply == replyOff || c.reply == replySkipThis
+	mute = (c.reply == replyOff || c.reply == replySkipThis) && !c.answersAnyway
+	c.answersAnyway = false
 	if c.reply == replySkipThis {
 		c.reply = replyOn
 	}
@@ -130,14 +155,14 @@ func (c *conn) flush() {
 		return
 	}
 	c.loop.outputs.give(c.out)
-	c.out, c.sent = nil, 0
+	c.out, c.sent, c.behindSinceNs = nil, 0, 0
 	if c.closing {
 		c.loop.close(c)
 		return
 	}
 	if c.stalled {
 		c.stalled = false
-		c.awaitWritable(false)
+		c.updateInterest()
 		c.loop.requeue(c)
 	}
 }
@@ -147,6 +172,9 @@ func (c *conn) flush() {
 func (c *conn) send() bool {
 	n, err := c.write(c.out[c.sent:])
 	c.sent += n
+	if n > 0 {
+		c.lastUseNs = c.loop.now
+	}
 	c.loop.stats.writes++
 	c.loop.stats.outputBytes += uint64(n)
 	switch {
@@ -154,12 +182,32 @@ func (c *conn) send() bool {
 		return true
 	case err != errWouldBlock:
 		c.loop.close(c)
-	case len(c.out)-c.sent > c.loop.server.config.MaxOutputBytes:
-		c.loop.stats.outputLimitCloses++
-		c.loop.close(c)
+	case c.exceedsOutput():
+		c.closeBehind()
 	case !c.stalled:
 		c.stalled = true
-		c.awaitWritable(true)
+		c.updateInterest()
 	}
 	return false
+}
+
+// updateInterest tells the transport what the connection wants to be told of now.
+func (c *conn) updateInterest() {
+	switch {
+	case c.stalled:
+		c.await(forRoom)
+	case c.waiting:
+		c.await(forNothing)
+	default:
+		c.await(forInput)
+	}
+}
+
+// addresses returns the peer's address, the own address and the descriptor (-1 where there is none). They are asked for
+// once: who lists thousands of connections does so while their loops stand still.
+func (c *conn) addresses() (peer, local string, fd int) {
+	if c.local == "" {
+		c.peer, c.local, c.fd = c.describe()
+	}
+	return c.peer, c.local, c.fd
 }

@@ -40,8 +40,14 @@
 // writes each connection with goroutines that hand bytes to the same loops. The rest of the package can't tell them
 // apart: it sees a transport and a poller.
 //
+// # What nobody asked for
+//
+// Messages to subscribers and the feed of MONITOR are pushed to connections by their own loops, to which they come through
+// the inbox: see pubsub.go, monitor.go and push.go. CLIENT PAUSE makes connections wait, never loops: see pause.go. A
+// command meets all of this in one function, screen, and only where its connection or the server has such a state.
+//
 // # Limits
 //
-// A peer that does not read stops being read. Input and output held for a connection have limits, past which it is
+// A peer that does not read stops being read. One that messages are pushed to is closed when it is too far behind. Input and output held for a connection have limits, past which it is
 // closed. A protocol error is answered in Redis's words and ends the connection.
 package server

@@ -18,8 +18,6 @@ import (
 // goroutine with a signal to its thread, the signal ends epoll_wait with EINTR, and the loop meets a safe point at its
 // next function call. They repeat the signal until it works, so one that comes just before the wait is not lost.
 
-const defaultIO = ioEpoll
-
 func init() {
 	frontEnds[ioEpoll] = frontEnd{newPoller: newEpoll, accept: acceptWithEpoll}
 }
@@ -222,7 +220,7 @@ func (p *epoll) acceptOn(listener int) {
 		fd, _, err := unix.Accept4(listener, unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC)
 		switch err {
 		case nil:
-			if c := p.server.newConn(newSocket(fd)); c != nil {
+			if c := p.server.newConn(newSocket(fd, p.server.config().TCPKeepAliveSeconds)); c != nil {
 				c.place()
 			}
 		case unix.EAGAIN:
@@ -245,17 +243,19 @@ type socket struct {
 	poller *epoll
 }
 
-func newSocket(fd int) *socket {
+func newSocket(fd, keepAliveSeconds int) *socket {
 	t := &socket{fd: fd}
 	family, _ := unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_DOMAIN)
 	t.unix = family == unix.AF_UNIX
 	if !t.unix {
 		// A connection that refuses its options still serves.
 		_ = unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_NODELAY, 1)
-		_ = unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_KEEPALIVE, 1)
-		_ = unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_KEEPIDLE, keepAliveIdleSeconds)
-		_ = unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_KEEPINTVL, keepAliveIntervalSeconds)
-		_ = unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_KEEPCNT, keepAliveProbes)
+		if keepAliveSeconds > 0 {
+			_ = unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_KEEPALIVE, 1)
+			_ = unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_KEEPIDLE, keepAliveSeconds)
+			_ = unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_KEEPINTVL, probeInterval(keepAliveSeconds))
+			_ = unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_KEEPCNT, keepAliveProbes)
+		}
 	}
 	return t
 }
@@ -288,13 +288,11 @@ func (t *socket) write(p []byte) (n int, err error) {
 	return n, nil
 }
 
-func (t *socket) awaitWritable(await bool) {
-	events := uint32(unix.EPOLLIN)
-	if await {
-		events = unix.EPOLLOUT
-	}
-	t.poller.change(t.fd, events)
-}
+// eventsOf are the events to poll for. The kernel always tells of errors and hang-ups, of which one who waits for nothing
+// wants to hear once at most.
+var eventsOf = [...]uint32{forInput: unix.EPOLLIN, forRoom: unix.EPOLLOUT, forNothing: unix.EPOLLET}
+
+func (t *socket) await(what interest) { t.poller.change(t.fd, eventsOf[what]) }
 
 func (t *socket) refuse(reply string) {
 	_, _ = rawWrite(t.fd, []byte(reply)) // a new socket has room for it; a dead one doesn't matter

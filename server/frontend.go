@@ -1,7 +1,6 @@
 package server
 
 import (
-	"log"
 	"sync"
 	"time"
 )
@@ -34,12 +33,11 @@ type poller interface {
 // idleAfter is how long a loop must have had nothing to do to count as idle.
 const idleAfter = 20 * time.Millisecond
 
-// How an accepted TCP connection is set up: no delay for small replies, and Redis's keep-alive (tcp-keepalive 300).
-const (
-	keepAliveIdleSeconds     = 300
-	keepAliveIntervalSeconds = 100
-	keepAliveProbes          = 3
-)
+// keepAliveProbes is how many probes of tcp-keepalive may stay unanswered. probeInterval returns the seconds between them.
+// Both are Redis's.
+const keepAliveProbes = 3
+
+func probeInterval(keepAliveSeconds int) int { return max(1, keepAliveSeconds/3) }
 
 // acceptPause is how long accepting rests after an error such as too many open files, which trying again at once would
 // only repeat.
@@ -50,6 +48,7 @@ const restLogEvery = 10 * time.Second
 
 // restLog tells of errors of accepting, now and then.
 type restLog struct {
+	log  *logger
 	mu   sync.Mutex
 	last time.Time
 }
@@ -59,6 +58,6 @@ func (r *restLog) tell(err error) {
 	defer r.mu.Unlock()
 	if now := time.Now(); now.Sub(r.last) >= restLogEvery {
 		r.last = now
-		log.Printf("accept: %v; trying again every %v", err, acceptPause)
+		r.log.warning("accept: %v; trying again every %v", err, acceptPause)
 	}
 }

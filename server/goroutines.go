@@ -54,7 +54,7 @@ func (p *signalPoller) close()         {}
 func acceptWithGoroutines(s *Server) error {
 	for _, listener := range s.listeners {
 		go s.acceptOn(listener, func(nc net.Conn) {
-			if c := s.newConn(newStream(nc)); c != nil {
+			if c := s.newConn(newStream(nc, s.config().TCPKeepAliveSeconds)); c != nil {
 				c.place()
 			}
 		})
@@ -102,7 +102,7 @@ type stream struct {
 	closed   bool
 }
 
-func newStream(nc net.Conn) *stream {
+func newStream(nc net.Conn, keepAliveSeconds int) *stream {
 	below := nc
 	if secure, isTLS := nc.(*tls.Conn); isTLS {
 		below = secure.NetConn()
@@ -110,9 +110,9 @@ func newStream(nc net.Conn) *stream {
 	if tcp, isTCP := below.(*net.TCPConn); isTCP {
 		// A connection that refuses its options still serves.
 		_ = tcp.SetKeepAliveConfig(net.KeepAliveConfig{
-			Enable:   true,
-			Idle:     keepAliveIdleSeconds * time.Second,
-			Interval: keepAliveIntervalSeconds * time.Second,
+			Enable:   keepAliveSeconds > 0,
+			Idle:     time.Duration(keepAliveSeconds) * time.Second,
+			Interval: time.Duration(probeInterval(keepAliveSeconds)) * time.Second,
 			Count:    keepAliveProbes,
 		})
 	}
@@ -226,7 +226,8 @@ func (t *stream) tellWriter() {
 	}
 }
 
-func (t *stream) awaitWritable(await bool) {
+func (t *stream) await(what interest) {
+	await := what == forRoom
 	t.mu.Lock()
 	t.awaited = await
 	idle := len(t.outgoing) == 0

@@ -25,6 +25,7 @@ func startServer(t testing.TB, configure func(*Config)) *Server {
 	config := DefaultConfig()
 	config.Bind = []string{"127.0.0.1"}
 	config.Port = freePort(t)
+	config.Dir = t.TempDir()
 	if configure != nil {
 		configure(&config)
 	}
@@ -80,7 +81,7 @@ type client struct {
 
 func dial(t testing.TB, s *Server) *client {
 	t.Helper()
-	return dialTo(t, "tcp", fmt.Sprintf("127.0.0.1:%d", s.config.Port))
+	return dialTo(t, "tcp", fmt.Sprintf("127.0.0.1:%d", s.config().Port))
 }
 
 func dialTo(t testing.TB, network, address string) *client {
@@ -125,7 +126,7 @@ func encode(words ...string) string {
 	return b.String()
 }
 
-// reply reads one reply and returns it as text: 7, OK, "bulk", nil, -ERR text, [array of], {map: of}, ~[set of].
+// reply reads one reply and returns it as text: 7, OK, "bulk", nil, -ERR text, [array of], {map: of}, ~[set of], >[push of].
 func (c *client) reply() string {
 	c.t.Helper()
 	text, err := readReply(c.in)
@@ -179,6 +180,9 @@ func readReply(in *bufio.Reader) (string, error) {
 	case kind == '*':
 		elements, err := readReplies(in, n)
 		return "[" + strings.Join(elements, " ") + "]", err
+	case kind == '>':
+		elements, err := readReplies(in, n)
+		return ">[" + strings.Join(elements, " ") + "]", err
 	case kind == '~':
 		elements, err := readReplies(in, n)
 		return "~[" + strings.Join(elements, " ") + "]", err

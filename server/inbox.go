@@ -7,6 +7,7 @@ import "sync/atomic"
 type envelope struct {
 	next    *envelope
 	deliver func(l *loop) // runs on the receiving loop, between its batches
+	onShard bool          // deliver uses the loop's shard
 }
 
 // inbox is where other goroutines leave messages for a loop: a stack that any number push to with a compare-and-swap
@@ -47,11 +48,24 @@ func (l *loop) post(e *envelope) {
 	}
 }
 
-// drain delivers all messages.
+// drain delivers all messages, but in a busyPass those that use the shard, which wait for the next, and writes what they had
+// pushed to connections.
 func (l *loop) drain() {
+	if !l.refusing && len(l.deferred) > 0 {
+		deferred := l.deferred
+		l.deferred = nil
+		for _, e := range deferred {
+			e.deliver(l)
+		}
+	}
 	for e := l.inbox.take(); e != nil; {
 		next := e.next // before delivery: a delivered envelope may be on its way elsewhere
-		e.deliver(l)
+		if l.refusing && e.onShard {
+			l.deferred = append(l.deferred, e)
+		} else {
+			e.deliver(l)
+		}
 		e = next
 	}
+	l.flushPushed()
 }

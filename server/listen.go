@@ -13,26 +13,33 @@ import (
 
 // listen opens all addresses of the configuration.
 func (s *Server) listen() error {
+	config := s.config()
 	var err error
-	if s.listeners, err = s.listenTCP(s.config.Port); err != nil {
+	if s.listeners, err = s.listenTCP(config.Port); err != nil {
 		return err
 	}
-	if s.config.TLSPort != 0 {
-		if err := s.ReloadTLS(s.config.TLS); err != nil {
+	if config.TLSPort != 0 {
+		if err := s.ReloadTLS(tlsOptions(config)); err != nil {
 			s.closeListeners()
 			return err
 		}
-		if s.tlsListeners, err = s.listenTCP(s.config.TLSPort); err != nil {
+		if s.tlsListeners, err = s.listenTCP(config.TLSPort); err != nil {
 			return err
 		}
 	}
-	if path := s.config.UnixSocket; path != "" {
+	if path := config.UnixSocket; path != "" {
 		listener, err := listenUnix(path)
 		if err != nil {
 			s.closeListeners()
 			return fmt.Errorf("cannot listen on unixsocket %s: %w", path, cause(err))
 		}
 		s.listeners = append(s.listeners, listener)
+		if mode := config.UnixSocketPerm; mode != 0 {
+			if err := os.Chmod(path, mode); err != nil {
+				s.closeListeners()
+				return fmt.Errorf("unixsocketperm %o: %w", mode, cause(err))
+			}
+		}
 		s.socket, _ = os.Lstat(path) // without it the socket is left behind, which the next start puts right
 	}
 	if len(s.listeners)+len(s.tlsListeners) == 0 {
@@ -46,7 +53,8 @@ func (s *Server) listenTCP(port int) (listeners []net.Listener, err error) {
 	if port == 0 {
 		return nil, nil
 	}
-	for _, address := range s.config.Bind {
+	config := s.config()
+	for _, address := range config.Bind {
 		host, optional := strings.CutPrefix(address, "-")
 		network := "tcp"
 		switch host {
@@ -56,9 +64,12 @@ func (s *Server) listenTCP(port int) (listeners []net.Listener, err error) {
 			network, host = "tcp6", ""
 		}
 		listener, err := net.Listen(network, net.JoinHostPort(host, strconv.Itoa(port)))
+		if err == nil {
+			listeners = append(listeners, listener)
+			err = setBacklog(listener, config.TCPBacklog)
+		}
 		switch {
 		case err == nil:
-			listeners = append(listeners, listener)
 		case !optional || !isUnavailable(err):
 			for _, open := range listeners {
 				open.Close()
@@ -99,8 +110,9 @@ func (s *Server) closeListeners() {
 	for _, listener := range slices.Concat(s.listeners, s.tlsListeners) {
 		listener.Close()
 	}
-	if there, err := os.Lstat(s.config.UnixSocket); err == nil && s.socket != nil && os.SameFile(there, s.socket) {
-		os.Remove(s.config.UnixSocket)
+	path := s.config().UnixSocket
+	if there, err := os.Lstat(path); err == nil && s.socket != nil && os.SameFile(there, s.socket) {
+		os.Remove(path)
 	}
 }
 

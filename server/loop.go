@@ -4,8 +4,10 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/cellserver/cellserver/acl"
 	"github.com/cellserver/cellserver/engine"
 	"github.com/cellserver/cellserver/gcra"
+	"github.com/cellserver/cellserver/persistence"
 	"github.com/cellserver/cellserver/resp"
 )
 
@@ -13,14 +15,17 @@ import (
 //
 //	deliver messages -> read every ready connection once -> parse -> execute -> write replies -> sweep -> wait
 type loop struct {
-	server *Server
-	index  int
-	engine *engine.Engine
-	owner  ownership
-	holds  []bool // the shards that the loop has taken for the step it is in; nil: in none
-	inbox  inbox
-	woken  atomic.Bool
-	poller poller
+	server        *Server
+	index         int
+	engine        *engine.Engine
+	owner         ownership
+	holds         []bool // the shards that the loop has taken for the step it is in; nil: in none
+	inbox         inbox
+	effects       persistence.Batch // the changes of the shard that the log does not have yet
+	misconfigured error             // why changes must be refused now: the reply; nil: they need not
+	deferred      []*envelope       // that a busyPass could not deliver
+	woken         atomic.Bool
+	poller        poller
 
 	now         int64 // the store's clock at the start of the pass, Unix ns
 	ready       []*conn
@@ -34,27 +39,32 @@ type loop struct {
 	words       [][]byte // of the command being parsed
 	lastName    []byte   // the command word looked up last, which is nearly always the next one too
 	lastCommand *command
-	writer      resp.Writer   // of the reply to the call being applied
-	answering   resp.Writer   // of the reply to a command that is carried out at once
-	decision    gcra.Decision // of the call being applied
-	quietNs     int64         // time of the last pass that had work
-	sweepNs     int64         // time of the last sweep
-	ranSlow     bool          // the command just carried out may have taken long
-	stopping    bool
-	stats       loopStats
-	touched     uint64 // keeps the compiler from dropping the touching of keys
-}
+	pushed      []*conn      // have output that nobody has asked for, and that nobody has tried to write
+	behind      []*conn      // may be past their soft limit of output
+	undelivered atomic.Int64 // bytes of messages that are on their way to the loop
 
-// loopStats counts what a loop's connections did.
-type loopStats struct {
-	commands          uint64
-	errorReplies      uint64
-	inputBytes        uint64
-	outputBytes       uint64
-	reads             uint64
-	writes            uint64
-	queryLimitCloses  uint64
-	outputLimitCloses uint64
+	monitored    bool // somebody monitors
+	monitors     []*conn
+	monitorCount atomic.Int64
+	feed         []byte // what monitors are to see of the commands since the last batch
+	paused       *clientPause
+	waiting      []*conn // wait for the end of the pause
+
+	request       acl.Request   // of the command whose user is not allowed everything
+	writer        resp.Writer   // of the reply to the call being applied
+	answering     resp.Writer   // of the reply to a command that is carried out at once
+	decision      gcra.Decision // of the call being applied
+	quietNs       int64         // time of the last pass that had work
+	sweepNs       int64         // time of the last sweep
+	lookedAfterNs int64         // time when the loop last looked after its clients
+	ranSlow       bool          // the command just carried out may have taken long
+	refusing      bool          // in a busyPass: no shard may be used
+	published     uint64        // of the shard's changes, those that server.changes has
+	stopping      bool
+	stats         loopStats
+	bookedTo      time.Duration // the server's uptime up to which the step's commands have been timed
+	rates         rates
+	touched       uint64 // keeps the compiler from dropping the touching of keys
 }
 
 const (
@@ -72,8 +82,14 @@ const (
 func (l *loop) run() {
 	for !l.stopping || l.server.clients() > 0 {
 		l.now = l.server.clock.now()
-		l.owner.stepAside()
+		l.stepAside()
+		if l.rates.due(l.now) {
+			l.rates.sample(l.now, &l.stats)
+			l.server.memory.look(allocatedBytes())
+		}
 		l.drain()
+		l.lookAround()
+		l.lookAfterClients()
 		l.pass()
 		more := l.sweep()
 		l.wait(more)
@@ -87,8 +103,9 @@ func (l *loop) run() {
 func (l *loop) pass() {
 	l.turns, l.resumed = l.resumed, l.turns[:0]
 	for len(l.ready) > 0 || len(l.turns) > 0 {
-		l.owner.stepAside()
+		l.stepAside()
 		l.drain()
+		l.lookAround()
 		l.quietNs = l.now
 		b := l.takeBatch()
 		for len(l.turns) > 0 && !b.full() {
@@ -107,6 +124,9 @@ func (l *loop) pass() {
 			}
 		}
 		l.execute(b)
+		if len(l.feed) > 0 {
+			l.shareFeed()
+		}
 	}
 }
 
@@ -115,8 +135,8 @@ func (l *loop) pass() {
 // That nothing is read before the rest is carried out bounds the input that is held, and means that the end of the
 // input, which a client may send right after its last command, is met after all commands.
 func (l *loop) serve(b *batch, c *conn) {
-	if c.closed || c.closing || c.stalled || c.batch != nil {
-		return // it is queued again when its output is written or its batch answered
+	if c.closed || c.closing || c.killed || c.stalled || c.waiting || c.batch != nil {
+		return // it is queued again when its output is written, the pause over or its batch answered
 	}
 	data, alive := c.in, true
 	if !c.pending {
@@ -137,7 +157,7 @@ func (l *loop) serve(b *batch, c *conn) {
 
 // requeue has a connection served again if there is something to do for it.
 func (l *loop) requeue(c *conn) {
-	if !c.closed && !c.stalled && (c.pending || c.readable) {
+	if !c.closed && !c.stalled && !c.waiting && (c.pending || c.readable) {
 		l.resumed = append(l.resumed, c)
 	}
 }
@@ -164,7 +184,7 @@ func (l *loop) read(b *batch, c *conn) (data []byte, alive bool) {
 	if err != nil && err != errWouldBlock {
 		return nil, false
 	}
-	if kept+n > l.server.config.MaxQueryBytes {
+	if kept+n > c.maxQueryBytes() {
 		l.stats.queryLimitCloses++
 		return nil, false
 	}
@@ -182,6 +202,7 @@ func (l *loop) read(b *batch, c *conn) (data []byte, alive bool) {
 // finish answers a batch whose calls are all executed: this is the end of the pass for its connections. Whatever must
 // be durable before a reply may leave is made so before the first flush.
 func (l *loop) finish(b *batch) {
+	l.bookBatch(b)
 	if b.staged {
 		for i := range b.calls {
 			if c := &b.calls[i]; !c.mute {
@@ -189,6 +210,7 @@ func (l *loop) finish(b *batch) {
 			}
 		}
 	}
+	l.commit(b)
 	for i := range b.entries {
 		e := &b.entries[i]
 		c := e.conn
@@ -208,8 +230,20 @@ func (l *loop) sweep() (more bool) {
 		return false
 	}
 	l.sweepNs = l.now
+	if l.server.sweepingOff.Load() {
+		return false
+	}
+	l.handOver(l.now)
+	l.lookAtDisk()
+	started := l.server.clock.uptime()
 	l.engine.Advance(l.now)
-	return l.engine.Sweep(l.idle())
+	if changes := l.engine.Stats().Changes; changes != l.published {
+		l.server.changes.Add(changes - l.published)
+		l.published = changes
+	}
+	more = l.engine.Sweep(l.idle())
+	l.bookSweep(l.server.clock.uptime()-started, more)
+	return more
 }
 
 // idle says that nothing was asked of the loop's connections lately.
@@ -218,7 +252,7 @@ func (l *loop) idle() bool { return l.now-l.quietNs > int64(idleAfter) }
 // wait blocks until something is ready, a message has come or it is time to sweep. Other loops may use the shard
 // meanwhile.
 func (l *loop) wait(more bool) {
-	timeout := tick
+	timeout := min(tick, l.pauseLeft())
 	if more || len(l.resumed) > 0 || len(l.ready) > 0 {
 		timeout = 0
 	}
@@ -226,7 +260,7 @@ func (l *loop) wait(more bool) {
 	if l.inbox.empty() {
 		l.ready = l.poller.wait(l.ready, timeout, l.idle())
 	}
-	l.owner.acquire()
+	l.acquire()
 	l.woken.Store(false)
 }
 
@@ -250,8 +284,11 @@ func (l *loop) close(c *conn) {
 		return
 	}
 	c.closed = true
+	c.out, c.sent = nil, 0
 	delete(l.conns, c.id)
 	l.unwatch(c)
+	l.server.pubsub.leave(c)
+	l.stopMonitoring(c)
 	l.poller.remove(c)
 	c.transport.close()
 	l.connections.Add(-1)

@@ -24,14 +24,15 @@ type ownership struct {
 // release lets others use the shard until acquire.
 func (o *ownership) release() { o.state.Store(waiting) }
 
-// acquire takes the shard back for its loop. Whoever has it holds it for microseconds.
-func (o *ownership) acquire() {
+// acquire takes the shard back for the loop. Whoever has it holds it for microseconds, unless it is a script.
+func (l *loop) acquire() {
+	o := &l.owner
 	if o.state.CompareAndSwap(waiting, running) {
 		return
 	}
 	o.missed.Store(true)
 	for spins := 0; !o.state.CompareAndSwap(waiting, running); spins++ {
-		pause(spins)
+		l.pause(spins)
 	}
 	o.missed.Store(false)
 }
@@ -43,30 +44,34 @@ func (o *ownership) borrow() bool { return o.state.CompareAndSwap(waiting, lent)
 func (o *ownership) giveBack() { o.state.Store(waiting) }
 
 // stepAside lets a taker have the shard, if one wants it, and returns when the taker is done.
-func (o *ownership) stepAside() {
+func (l *loop) stepAside() {
+	o := &l.owner
 	if !o.wanted.Load() {
 		return
 	}
 	o.release()
 	for spins := 0; o.wanted.Load() && o.state.Load() != lent; spins++ {
-		pause(spins) // until the taker has it; to wait for its end would be to risk meeting the next taker
+		l.pause(spins) // until the taker has it; to wait for its end would be to risk meeting the next taker
 	}
-	o.acquire()
+	l.acquire()
 }
 
 // How a spinning loop waits: it looks again at once for about the time of a borrowed call, then lets other goroutines
-// run, then leaves the processor to whichever thread it is waiting for.
+// run, then leaves the processor to whichever thread it is waiting for. Where that is a script that
+// takes long, it answers its connections meanwhile.
 const (
 	spinsHot   = 200
 	spinsYield = 20
 	spinSleep  = 20 * time.Microsecond
 )
 
-func pause(spins int) {
+func (l *loop) pause(spins int) {
 	switch {
 	case spins < spinsHot:
 	case spins < spinsHot+spinsYield:
 		runtime.Gosched()
+	case l.server.busy.Load():
+		l.busyPass()
 	default:
 		time.Sleep(spinSleep)
 	}
@@ -102,26 +107,28 @@ func (l *loop) takeShards(shards []int, step func()) {
 	if len(l.server.loops) == 1 {
 		l.engine.Advance(l.now)
 		step()
+		l.handOver(l.now)
 		return
 	}
 	l.owner.release()
 	for spins := 0; !l.server.taken.CompareAndSwap(false, true); spins++ {
-		pause(spins)
+		l.pause(spins)
 	}
 	for _, shard := range shards {
 		owner := &l.server.loops[shard].owner
 		owner.wanted.Store(true)
 		for spins := 0; owner.missed.Load() || !owner.borrow(); spins++ {
-			pause(spins)
+			l.pause(spins)
 		}
 		l.server.loops[shard].engine.Advance(l.now)
 	}
 	step()
 	for _, shard := range shards {
 		owner := &l.server.loops[shard].owner
+		l.server.loops[shard].handOver(l.now)
 		owner.giveBack()
 		owner.wanted.Store(false)
 	}
 	l.server.taken.Store(false)
-	l.owner.acquire()
+	l.acquire()
 }

@@ -85,9 +85,9 @@ func (c *conn) hold(words [][]byte, err error) {
 func (l *loop) protocolError(c *conn, err error) {
 	c.closing = true
 	if err != resp.ErrCrossProtocol {
-		l.stats.errorReplies++
 		w := resp.Writer{Buf: c.out, Version: c.version}
 		w.Error(err.Error())
+		l.stats.countError(nil, w.Buf[len(c.out):])
 		c.out = w.Buf
 	}
 }
@@ -99,13 +99,39 @@ func (l *loop) admit(b *batch, c *conn, words [][]byte, behindCalls bool) bool {
 	if cmd != nil {
 		c.last = cmd
 	}
+	if l.refusing {
+		if !l.server.busy.Load() {
+			return false // the script has just ended, and the shard is on its way back
+		}
+		l.admitWhileBusy(c, cmd, words, err)
+		return true
+	}
+	if err == nil {
+		err = l.permit(c, cmd, words)
+	}
+	if err == nil && (l.paused != nil || c.special || cmd.publishes) {
+		var mayRun bool
+		if mayRun, err = l.screen(c, cmd); !mayRun {
+			return false
+		}
+	}
+	if err == nil && l.misconfigured != nil && cmd.has("write") {
+		err = l.misconfigured
+	}
+	if err != nil && cmd != nil && cmd.name == "exec" {
+		err = l.abort(c, err)
+	}
 	if c.multi != nil {
 		l.admitToTransaction(c, cmd, words, err)
+		if l.monitored && err == nil && c.multi == nil {
+			l.feedMonitors(c, cmd, words)
+		}
 		return true
 	}
 	switch {
 	case err != nil:
-		l.addFailure(b, c, cmd, err)
+		l.stats.reject(cmd)
+		l.addFailure(b, c, err)
 	case cmd.decide != nil:
 		l.addDecision(b, c, cmd, words)
 	case cmd.keyed != nil:
@@ -124,7 +150,9 @@ func (l *loop) admit(b *batch, c *conn, words [][]byte, behindCalls bool) bool {
 		}
 		l.runLocal(c, cmd, words)
 	}
-	l.stats.commands++
+	if l.monitored && err == nil {
+		l.feedMonitors(c, cmd, words)
+	}
 	return true
 }
 
@@ -133,13 +161,15 @@ func (l *loop) admit(b *batch, c *conn, words [][]byte, behindCalls bool) bool {
 func (l *loop) admitToTransaction(c *conn, cmd *command, words [][]byte, err error) {
 	switch {
 	case err != nil:
+		l.stats.reject(cmd)
 		l.refuse(c, err)
+	case cmd.has("no_multi"):
+		l.refuse(c, replyError("ERR Command not allowed inside a transaction"))
 	case c.queues(cmd):
 		l.queue(c, cmd, words)
 	default:
 		l.runLocal(c, cmd, words)
 	}
-	l.stats.commands++
 }
 
 // lookup finds the command, checks the number of its words and the length of its keys.
@@ -158,7 +188,7 @@ func (l *loop) lookup(words [][]byte) (*command, error) {
 	case !cmd.takes(len(words)):
 		return cmd, replyError(resp.WrongArity(cmd.fullName()))
 	case cmd.subcommands != nil && len(words) > 1:
-		return cmd, replyError(resp.UnknownSubcommand(cmd.name, words[1]))
+		return nil, replyError(resp.UnknownSubcommand(cmd.name, words[1]))
 	case cmd.keys.step == 0:
 		return cmd, nil
 	}
@@ -179,8 +209,8 @@ func (l *loop) add(b *batch, c *conn, cmd *command, shard int) *call {
 }
 
 // addFailure answers a command that cannot be carried out, in its turn.
-func (l *loop) addFailure(b *batch, c *conn, cmd *command, err error) {
-	call := l.add(b, c, cmd, l.index)
+func (l *loop) addFailure(b *batch, c *conn, err error) {
+	call := l.add(b, c, nil, l.index)
 	call.key, call.err = engine.Key{}, err
 }
 
@@ -211,11 +241,13 @@ func throttleArguments(cmd *command, words [][]byte) (limit gcra.Limit, quantity
 func (l *loop) addKeyed(b *batch, c *conn, cmd *command, words [][]byte, key engine.Key) {
 	call := l.add(b, c, cmd, l.server.shardOfHash(key.Hash))
 	call.key, call.args = key, b.keep(words)
+	b.furtherKeys += call.keys() - 1
 }
 
 // runOverShards carries out a command whose keys are of several shards, as one step over all of them.
 func (l *loop) runOverShards(c *conn, cmd *command, words [][]byte) {
 	l.ranSlow = cmd.slow
+	l.bookedTo = l.server.clock.uptime()
 	l.answer(c, func(w *resp.Writer) {
 		l.exclusively(l.shardsOf(cmd, words), func() { l.carryOut(c, cmd, words, w) })
 	})
@@ -224,6 +256,7 @@ func (l *loop) runOverShards(c *conn, cmd *command, words [][]byte) {
 // runLocal carries out a command of the connection's own, or one on the whole keyspace.
 func (l *loop) runLocal(c *conn, cmd *command, words [][]byte) {
 	l.ranSlow = cmd.slow
+	l.bookedTo = l.server.clock.uptime()
 	l.answer(c, func(w *resp.Writer) { l.carryOut(c, cmd, words, w) })
 }
 
@@ -238,6 +271,15 @@ func (l *loop) answer(c *conn, reply func(w *resp.Writer)) {
 		w.Buf = w.Buf[:start]
 	}
 	c.out = w.Buf
+}
+
+// answerError is answer for a command that is turned down.
+func (l *loop) answerError(c *conn, err error) {
+	l.answer(c, func(w *resp.Writer) {
+		start := len(w.Buf)
+		w.Error(err.Error())
+		l.stats.countError(nil, w.Buf[start:])
+	})
 }
 
 // oneShard says whether all keys of a command are of the shard of the first.

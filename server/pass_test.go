@@ -14,11 +14,11 @@ type scripted struct {
 
 func (t *scripted) read(p []byte) (int, error)      { return copy(p, t.input), nil }
 func (t *scripted) write(p []byte) (int, error)     { t.written += len(p); return len(p), nil }
-func (t *scripted) awaitWritable(bool)              {}
+func (t *scripted) await(interest)                  {}
 func (t *scripted) refuse(string)                   {}
 func (t *scripted) close()                          {}
 func (t *scripted) describe() (string, string, int) { return "", "", -1 }
-func (t *scripted) isUnix() bool                    { return false }
+func (t *scripted) isUnix() bool                    { return true }
 
 // newScriptedLoop returns a loop that nobody runs, with connections that send the same pipelines in every pass.
 func newScriptedLoop(t testing.TB, connections, depth, keys int) (*loop, []*conn) {

@@ -5,7 +5,7 @@ package server
 import (
 	"errors"
 	"fmt"
-	"log"
+	"math"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -19,25 +19,41 @@ const (
 	filesPerShard = 2
 )
 
-// fitMaxClients lowers maxclients to what the limit on open files allows. (Go raises the soft limit to the hard one at
-// the program's start.)
-func (s *Server) fitMaxClients() error {
+// clientsThatFit returns how many clients the limit on open files leaves room for; 0 or less: none. (Go raises the soft limit
+// to the hard one at the program's start.)
+func clientsThatFit(shards int) (clients, openFiles int64, err error) {
 	var limit unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {
-		return fmt.Errorf("cannot tell how many files may be open: %w", err)
+		return 0, 0, fmt.Errorf("cannot tell how many files may be open: %w", err)
 	}
-	reserved := uint64(reservedFiles + filesPerShard*s.config.Shards)
-	if uint64(limit.Cur) >= uint64(s.config.MaxClients)+reserved {
+	openFiles = int64(min(uint64(limit.Cur), math.MaxInt64))
+	return openFiles - reservedFiles - filesPerShard*int64(shards), openFiles, nil
+}
+
+// fitMaxClients lowers maxclients to what the limit on open files allows.
+func (s *Server) fitMaxClients(config *Config) error {
+	fit, openFiles, err := clientsThatFit(config.Shards)
+	switch {
+	case err != nil:
+		return err
+	case fit >= int64(config.MaxClients):
 		return nil
-	}
-	if uint64(limit.Cur) <= reserved {
+	case fit <= 0:
 		return fmt.Errorf("only %d files may be open, of which %d shards leave none for clients; raise the limit (ulimit -n)",
-			limit.Cur, s.config.Shards)
+			openFiles, config.Shards)
 	}
-	wanted := s.config.MaxClients
-	s.config.MaxClients = int(uint64(limit.Cur) - reserved)
-	log.Printf("maxclients is %d instead of %d: no more than %d files may be open (ulimit -n)", s.config.MaxClients, wanted, limit.Cur)
+	s.log.warning("maxclients is %d instead of %d: no more than %d files may be open (ulimit -n)", fit, config.MaxClients, openFiles)
+	config.MaxClients = int(fit)
 	return nil
+}
+
+// checkMaxClients refuses a maxclients that the limit on open files does not allow.
+func (s *Server) checkMaxClients(next *Config) error {
+	fit, _, err := clientsThatFit(next.Shards)
+	if err == nil && fit < int64(next.MaxClients) {
+		err = fmt.Errorf("The operating system is not able to handle the specified number of clients, try with %d", fit)
+	}
+	return err
 }
 
 // isUnavailable says whether listening failed because the machine has no such address.

@@ -15,9 +15,10 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/cellserver/cellserver/acl"
 	"github.com/cellserver/cellserver/engine"
 	"github.com/cellserver/cellserver/keyspace"
-	"github.com/cellserver/cellserver/resp"
+	"github.com/cellserver/cellserver/persistence"
 )
 
 // ErrServerClosed is what Serve returns after Shutdown.
@@ -25,7 +26,9 @@ var ErrServerClosed = errors.New("server: closed")
 
 // A Server is a set of event loops over one keyspace. New makes one that listens; Serve runs it.
 type Server struct {
-	config       Config
+	settings     atomic.Pointer[Config] // read by config
+	setting      sync.Mutex             // whoever changes settings
+	log          *logger
 	clock        clock
 	hasher       keyspace.Hasher
 	commands     *commandTable
@@ -37,29 +40,71 @@ type Server struct {
 	handshakes   atomic.Int64               // being done
 	socket       os.FileInfo                // of the Unix socket that this server has made; nil: none
 	resting      restLog
+	acl          *acl.Store
 	runID        string // 40 hex digits, as INFO tells it
 
-	taken    atomic.Bool // one loop holds shards of others: see exclusively
-	nextID   atomic.Int64
-	accepted atomic.Int64
-	rejected atomic.Int64
-	closing  atomic.Bool
-	ended    chan struct{} // closed when Serve returns
+	monitoring  monitoring
+	slowlog     slowlog
+	latency     latencyMonitor
+	memory      memoryWatch
+	sweepingOff atomic.Bool // by DEBUG SET-ACTIVE-EXPIRE
+
+	scripting   scripting
+	snapshots   *snapshots
+	aof         atomic.Pointer[persistence.Log] // nil: there is none
+	rewrites    sync.WaitGroup
+	rewriting   rewriteTimes
+	keepers     sync.WaitGroup // the goroutines that stand by until the loops have ended
+	changes     atomic.Uint64  // of the keyspace, counted now and then
+	swaps       atomic.Uint64  // SWAPDB commands
+	busy        atomic.Bool    // a script has run for long: see busyPass
+	taken       atomic.Bool    // one loop holds shards of others: see exclusively
+	nextID      atomic.Int64
+	accepted    atomic.Int64
+	rejected    atomic.Int64
+	closing     atomic.Bool
+	savingAtEnd atomic.Int32  // saveByPoints, saveAlways or saveNever
+	stopped     chan struct{} // closed when the loops have ended
+	ended       chan struct{} // closed when Serve returns
+
+	pubsub   *pubsub
+	monitors atomic.Int64                // connections that monitor
+	pause    atomic.Pointer[clientPause] // what CLIENT PAUSE has set; nil: nothing
+
+	endOnce      sync.Once
+	endRequested chan struct{} // closed by SHUTDOWN
 }
 
 // New opens the listeners and makes the loops. The configuration must be valid.
 func New(config Config) (*Server, error) {
-	s := &Server{
-		config:   config,
-		clock:    newClock(),
-		hasher:   keyspace.NewHasher(),
-		commands: newCommandTable(commandRows(&config)),
-		runID:    newRunID(),
-		ended:    make(chan struct{}),
-	}
-	if err := s.fitMaxClients(); err != nil {
+	log, err := newLogger(&config)
+	if err != nil {
 		return nil, err
 	}
+	s := &Server{
+		clock:        newClock(),
+		log:          log,
+		hasher:       keyspace.NewHasher(),
+		commands:     newCommandTable(commandRows(&config)),
+		runID:        newRunID(),
+		stopped:      make(chan struct{}),
+		ended:        make(chan struct{}),
+		pubsub:       newPubsub(),
+		endRequested: make(chan struct{}),
+	}
+	s.monitoring.configure(&config)
+	s.resting.log = log
+	s.acl = newACL(s.commands)
+	if err := s.loadUsers(&config); err != nil {
+		return nil, err
+	}
+	if err := s.commands.rename(config.Renames); err != nil {
+		return nil, err
+	}
+	if err := s.fitMaxClients(&config); err != nil {
+		return nil, err
+	}
+	s.settings.Store(&config)
 	if err := s.listen(); err != nil {
 		return nil, err
 	}
@@ -76,17 +121,26 @@ func New(config Config) (*Server, error) {
 		s.loops = append(s.loops, l)
 		s.allShards = append(s.allShards, i)
 	}
+	s.scripting = newScripting(s)
+	s.snapshots = newSnapshots(s)
+	if err := s.loadData(); err != nil {
+		s.closeListeners()
+		return nil, err
+	}
+	s.memory.startup = allocatedBytes()
+	s.writePIDFile()
 	return s, nil
 }
 
 func (s *Server) newLoop(index int) (*loop, error) {
-	p, err := frontEnds[s.config.IO].newPoller()
+	p, err := frontEnds[s.config().IO].newPoller()
 	if err != nil {
 		return nil, fmt.Errorf("cannot start event loop %d: %w", index, err)
 	}
 	return &loop{
 		server:  s,
 		index:   index,
+		stats:   newLoopStats(len(s.commands.all)),
 		engine:  engine.New(s.hasher),
 		poller:  p,
 		conns:   make(map[int64]*conn),
@@ -101,33 +155,46 @@ func newRunID() string {
 	return hex.EncodeToString(id[:])
 }
 
-// Banner returns one line that says where the server listens.
-func (s *Server) Banner() string {
+// announce logs what of the configuration has no effect, and where the server listens.
+func (s *Server) announce() {
+	for _, note := range s.config().Notes {
+		s.log.notice("%s", note)
+	}
 	var where []string
 	for _, listener := range slices.Concat(s.listeners, s.tlsListeners) {
 		where = append(where, listener.Addr().String())
 	}
-	return fmt.Sprintf("cellserver %s serves %s (shards: %d, pid: %d)",
-		Version, strings.Join(where, ", "), len(s.loops), os.Getpid())
+	s.log.notice("cellserver %s serves %s (shards: %d)", Version, strings.Join(where, ", "), len(s.loops))
+	s.tellSupervisor()
 }
 
-// Serve accepts connections and runs the loops. It returns when they have ended: ErrServerClosed after Shutdown.
+// Serve accepts connections and runs the loops. It returns when they have ended and the last snapshot is taken:
+// ErrServerClosed after Shutdown.
 func (s *Server) Serve() error {
 	defer close(s.ended)
-	if err := frontEnds[s.config.IO].accept(s); err != nil {
+	defer s.removePIDFile()
+	s.announce()
+	if err := frontEnds[s.config().IO].accept(s); err != nil {
 		if s.closing.Load() { // Shutdown was faster and has closed the listeners
 			return ErrServerClosed
 		}
 		return err
 	}
 	s.acceptTLS()
+	s.keepers.Go(s.snapshots.byPoints)
+	s.keepers.Go(s.keepLog)
 	var running sync.WaitGroup
 	for _, l := range s.loops {
 		running.Go(l.run)
 	}
 	running.Wait()
+	close(s.stopped)
 	for _, l := range s.loops {
 		l.poller.close()
+	}
+	s.keepers.Wait()
+	if err := errors.Join(s.closeLog(), s.snapshots.atEnd()); err != nil {
+		return err
 	}
 	return ErrServerClosed
 }
@@ -136,6 +203,7 @@ func (s *Server) Serve() error {
 // when Serve has. Once ctx is done it cuts the connections whose peers don't read, and returns the context's error.
 func (s *Server) Shutdown(ctx context.Context) error {
 	if !s.closing.Swap(true) {
+		s.scripting.runtime.Kill()
 		s.closeListeners()
 		s.tell((*loop).stop)
 	}
@@ -188,12 +256,17 @@ func (s *Server) clients() int {
 }
 
 // newConn makes a connection for the loop with the fewest, or returns nil, after telling the client so, where there are
-// as many as allowed.
+// as many as allowed or the client must not connect.
 func (s *Server) newConn(t transport) *conn {
 	s.accepted.Add(1)
-	if s.clients() >= s.config.MaxClients {
+	if s.clients() >= s.config().MaxClients {
 		s.rejected.Add(1)
 		t.refuse("-ERR max number of clients reached\r\n")
+		return nil
+	}
+	if s.protects() && !isLocal(t) {
+		s.rejected.Add(1)
+		t.refuse("-" + errProtected + "\r\n")
 		return nil
 	}
 	chosen := s.loops[0]
@@ -204,8 +277,7 @@ func (s *Server) newConn(t transport) *conn {
 	}
 	chosen.connections.Add(1)
 	c := &conn{transport: t, loop: chosen, id: s.nextID.Add(1), version: 2, created: s.clock.uptime(), lastUseNs: s.clock.now()}
-	c.parser.Limits = resp.DefaultLimits()
-	c.parser.Limits.MaxBulkBytes = s.config.MaxBulkBytes
+	s.welcome(c)
 	return c
 }
 

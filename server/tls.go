@@ -11,18 +11,23 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/cellserver/cellserver/config"
 )
 
 // This file serves tls-port. Go's TLS connection can't be driven by readiness, so on every system two goroutines serve
 // one and feed its loop as the portable front end does.
 
 // TLSOptions are the tls- directives, with Redis's meanings.
-type TLSOptions struct {
-	CertFile, KeyFile     string
-	CACertFile, CACertDir string
-	AuthClients           string // "yes", "optional" or "no"
-	Protocols             string // "TLSv1.2", "TLSv1.3" or both, apart by spaces; empty: both
-	Ciphers               string // OpenSSL's names, apart by colons, for TLS 1.2; empty: Go's choice
+type TLSOptions = config.TLSOptions
+
+// tlsOptions returns those of a configuration, with absolute names of files.
+func tlsOptions(c *Config) TLSOptions {
+	options := c.TLS
+	for _, name := range []*string{&options.CertFile, &options.KeyFile, &options.CACertFile, &options.CACertDir} {
+		*name = c.Path(*name)
+	}
+	return options
 }
 
 // handshakeTimeout is how long a client may take for its handshake. Redis has no such limit of its own.
@@ -39,8 +44,8 @@ var openSSLCiphers = map[string]uint16{
 	"ECDHE-RSA-CHACHA20-POLY1305":   tls.TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256,
 }
 
-// load reads the files and makes the configuration of new connections.
-func (o *TLSOptions) load() (*tls.Config, error) {
+// loadTLS reads the files and makes the configuration of new connections.
+func loadTLS(o *TLSOptions) (*tls.Config, error) {
 	if o.CertFile == "" {
 		return nil, errors.New("no tls-cert-file configured")
 	}
@@ -52,7 +57,7 @@ func (o *TLSOptions) load() (*tls.Config, error) {
 		return nil, fmt.Errorf("tls-cert-file or tls-key-file: %w", err)
 	}
 	config := &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12}
-	if err := o.protocols(config); err != nil {
+	if err := tlsProtocols(o, config); err != nil {
 		return nil, err
 	}
 	for name := range strings.SplitSeq(o.Ciphers, ":") {
@@ -65,10 +70,10 @@ func (o *TLSOptions) load() (*tls.Config, error) {
 		}
 		config.CipherSuites = append(config.CipherSuites, suite)
 	}
-	return config, o.clientAuth(config)
+	return config, tlsClientAuth(o, config)
 }
 
-func (o *TLSOptions) protocols(config *tls.Config) error {
+func tlsProtocols(o *TLSOptions, config *tls.Config) error {
 	oldest, newest := uint16(tls.VersionTLS13), uint16(tls.VersionTLS12)
 	for name := range strings.FieldsSeq(o.Protocols) {
 		switch strings.ToLower(name) {
@@ -86,8 +91,8 @@ func (o *TLSOptions) protocols(config *tls.Config) error {
 	return nil
 }
 
-// clientAuth sets which certificates clients must, or may, show.
-func (o *TLSOptions) clientAuth(config *tls.Config) error {
+// tlsClientAuth sets which certificates clients must, or may, show.
+func tlsClientAuth(o *TLSOptions, config *tls.Config) error {
 	if o.AuthClients == "no" {
 		return nil
 	}
@@ -125,11 +130,25 @@ func (o *TLSOptions) clientAuth(config *tls.Config) error {
 // ReloadTLS reads the certificates again. Connections stay; new ones get the new certificates. With an error nothing has
 // changed.
 func (s *Server) ReloadTLS(options TLSOptions) error {
-	config, err := options.load()
+	config, err := loadTLS(&options)
 	if err == nil {
 		s.tls.Store(config)
 	}
 	return err
+}
+
+// ReloadCertificates reads the files of the tls- directives again, for connections made from now on. Where that fails, it says
+// so in the log, and all stays as it was.
+func (s *Server) ReloadCertificates() {
+	config := s.config()
+	if config.TLSPort == 0 {
+		return
+	}
+	if err := s.ReloadTLS(tlsOptions(config)); err != nil {
+		s.log.warning("The certificates stay as they were: %v", err)
+		return
+	}
+	s.log.notice("The certificates are read again.")
 }
 
 // acceptTLS accepts on the listeners of tls-port until they are closed.
@@ -146,7 +165,7 @@ func (s *Server) acceptTLS() {
 // handshakes that are begun and left take no more than that many.
 func (s *Server) shakeHands(tc *tls.Conn) {
 	defer s.handshakes.Add(-1)
-	if s.handshakes.Add(1)+int64(s.clients()) > int64(s.config.MaxClients) {
+	if s.handshakes.Add(1)+int64(s.clients()) > int64(s.config().MaxClients) {
 		s.rejected.Add(1)
 		tc.NetConn().Close()
 		return
@@ -157,7 +176,7 @@ func (s *Server) shakeHands(tc *tls.Conn) {
 		tc.NetConn().Close()
 		return
 	}
-	if c := s.newConn(newStream(tc)); c != nil {
+	if c := s.newConn(newStream(tc, s.config().TCPKeepAliveSeconds)); c != nil {
 		c.place()
 	}
 }

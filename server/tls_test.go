@@ -91,7 +91,7 @@ func (a *authority) dialTLS(s *Server, clientCert string, maxVersion uint16) (*c
 		}
 		config.Certificates = []tls.Certificate{pair}
 	}
-	tc, err := tls.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", s.config.TLSPort), config)
+	tc, err := tls.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", s.config().TLSPort), config)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -247,13 +247,13 @@ func TestTLSOptionsThatCannotBe(t *testing.T) {
 	} {
 		options := good
 		test.spoil(&options)
-		if _, err := options.load(); err == nil || !strings.Contains(err.Error(), test.want) {
+		if _, err := loadTLS(&options); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("got %v, want something about %s", err, test.want)
 		}
 	}
 	byDir := good
 	byDir.CACertFile, byDir.CACertDir = "", a.dir
-	if _, err := byDir.load(); err != nil {
+	if _, err := loadTLS(&byDir); err != nil {
 		t.Error("tls-ca-cert-dir:", err)
 	}
 }
@@ -265,7 +265,7 @@ func TestHandshakesCountAgainstMaxClients(t *testing.T) {
 	s := startServer(t, func(c *Config) {
 		c.TLSPort, c.TLS, c.MaxClients = freePort(t), a.options("server", "no"), 3
 	})
-	address := fmt.Sprintf("127.0.0.1:%d", s.config.TLSPort)
+	address := fmt.Sprintf("127.0.0.1:%d", s.config().TLSPort)
 	for range 3 {
 		dialTo(t, "tcp", address)
 	}

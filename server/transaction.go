@@ -3,6 +3,7 @@ package server
 import (
 	"bytes"
 	"slices"
+	"strings"
 
 	"github.com/cellserver/cellserver/engine"
 	"github.com/cellserver/cellserver/resp"
@@ -58,7 +59,7 @@ func (l *loop) queue(c *conn, cmd *command, words [][]byte) {
 	}
 	c.multi.bytes += queuedCommandCost
 	c.multi.commands = append(c.multi.commands, queuedCommand{cmd, kept})
-	if c.multi.bytes > l.server.config.MaxQueryBytes {
+	if c.multi.bytes > l.server.config().MaxQueryBytes {
 		l.stats.queryLimitCloses++
 		c.closing = true
 		return
@@ -69,8 +70,14 @@ func (l *loop) queue(c *conn, cmd *command, words [][]byte) {
 // refuse answers a command that cannot be queued, and makes EXEC discard the transaction.
 func (l *loop) refuse(c *conn, err error) {
 	c.multi.refused = true
-	l.stats.errorReplies++
-	l.answer(c, func(w *resp.Writer) { w.Error(err.Error()) })
+	l.answerError(c, err)
+}
+
+// abort ends the connection's transaction, if there is one, for an EXEC that is turned down, and returns what to answer.
+func (l *loop) abort(c *conn, why error) error {
+	c.multi = nil
+	l.unwatch(c)
+	return replyError("EXECABORT Transaction discarded because of: " + strings.TrimPrefix(why.Error(), "ERR "))
 }
 
 func multi(_ *loop, c *conn, _ [][]byte, w *resp.Writer) {
@@ -107,10 +114,15 @@ func exec(l *loop, c *conn, _ [][]byte, w *resp.Writer) {
 				w.NullArray()
 				return
 			}
-			c.multi = nil
+			c.multi, c.executing = nil, true
+			defer func() { c.executing = false }()
 			w.Array(len(transaction.commands))
 			for _, queued := range transaction.commands {
-				l.carryOut(c, queued.command, queued.words, w)
+				if err := l.permitQueued(c, queued.command, queued.words); err != nil {
+					w.Error(err.Error())
+				} else {
+					l.carryOut(c, queued.command, queued.words, w)
+				}
 				w.Version = c.version // HELLO may have changed it
 			}
 		})
@@ -182,7 +194,7 @@ func unwatch(l *loop, c *conn, _ [][]byte, w *resp.Writer) {
 func (l *loop) unwatch(c *conn) {
 	for _, watched := range c.watched {
 		target := l.server.loops[l.server.shardOfHash(watched.key.Hash)]
-		target.post(&envelope{deliver: func(l *loop) { l.engine.Unwatch(watched.key) }})
+		target.post(&envelope{onShard: true, deliver: func(l *loop) { l.engine.Unwatch(watched.key) }})
 	}
 	c.watched = nil
 }

@@ -227,7 +227,7 @@ func TestOutputLimit(t *testing.T) {
 	everySetting(t, func(t *testing.T, configure func(*Config)) {
 		s := startServer(t, func(c *Config) {
 			configure(c)
-			c.MaxOutputBytes = 8 << 20
+			c.OutputLimits.Normal.HardBytes = 8 << 20
 		})
 		c := dial(t, s)
 		const keys = 40_000

@@ -28,7 +28,7 @@ var throttleArguments = []string{"100", "1000", "60", "1"}
 
 // contenders returns cellserver first, then the plan's references in their order.
 func contenders(p plan, binary, cellModule string) []contender {
-	ours := []string{binary, "--bind", "127.0.0.1", "--shards", strconv.Itoa(p.shards)}
+	ours := []string{binary, "--bind", "127.0.0.1", "--shards", strconv.Itoa(p.shards), "--save", ""}
 	redis := []string{"redis-server", "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"}
 	all := []contender{{name: cellserver, argv: ours}}
 	for _, name := range p.references {

@@ -57,7 +57,7 @@ func TestContenders(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const ours = "/bin/cellserver --bind 127.0.0.1 --shards 2"
+	const ours = "/bin/cellserver --bind 127.0.0.1 --shards 2 --save "
 	const redis = "redis-server --bind 127.0.0.1 --save  --appendonly no"
 	const throttle = "cl.throttle k 100 1000 60 1"
 	for i, want := range []struct{ name, argv, request string }{

@@ -1,6 +1,7 @@
 // Command cellserver is a rate limiter that speaks Redis's protocol and answers CL.THROTTLE.
 //
-// It takes its configuration from the command line in redis-server's grammar, serves until SIGTERM or SIGINT, and exits
+// It takes its configuration from a redis.conf and from the command line, in redis-server's grammar, serves until SIGTERM,
+// SIGINT or SHUTDOWN, and exits
 // with 0 after an orderly end and with 1, after one line that says why, where it cannot start.
 package main
 
@@ -14,6 +15,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/cellserver/cellserver/config"
 	"github.com/cellserver/cellserver/server"
 )
 
@@ -23,7 +25,12 @@ const shutdownPatience = time.Second
 
 func main() {
 	if err := run(os.Args[1:]); err != nil {
-		fmt.Fprintln(os.Stderr, "cellserver:", strings.ReplaceAll(err.Error(), "\n", "; "))
+		text := "cellserver: " + strings.ReplaceAll(err.Error(), "\n", "; ")
+		var line *config.Error
+		if errors.As(err, &line) { // which shows the line, as redis-server does
+			text = err.Error()
+		}
+		fmt.Fprintln(os.Stderr, text)
 		os.Exit(1)
 	}
 }
@@ -34,33 +41,42 @@ func run(args []string) error {
 		case "--help", "-h":
 			fmt.Print(server.Usage())
 			return nil
+		case "check":
+			return check(args[1:])
 		case "--version", "-v":
 			fmt.Println("cellserver", server.Version)
 			return nil
 		}
 	}
-	config := server.DefaultConfig()
-	if err := config.ParseArgs(args); err != nil {
+	settings := server.DefaultConfig()
+	if err := settings.Load(args, os.Stdin); err != nil {
 		return err
 	}
-	if err := config.Validate(); err != nil {
+	if err := settings.Validate(); err != nil {
 		return err
 	}
-	s, err := server.New(config)
+	s, err := server.New(settings)
 	if err != nil {
 		return err
 	}
-	signal.Ignore(syscall.SIGHUP) // as Redis does: a closed terminal is no reason to stop
-	// Before the banner: whoever reads that may send a signal at once.
+	// A closed terminal is no reason to stop, as in Redis; one who sends SIGHUP wants files to be read again.
+	hangups := make(chan os.Signal, 1)
+	signal.Notify(hangups, syscall.SIGHUP)
+	go func() {
+		for range hangups {
+			s.ReloadCertificates()
+		}
+	}()
+	// Before Serve, which logs that it serves: whoever reads that may send a signal at once.
 	stop, cancel := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	defer cancel()
-	fmt.Println(s.Banner())
 	served := make(chan error, 1)
 	go func() { served <- s.Serve() }()
 	select {
 	case err = <-served:
 		return err
 	case <-stop.Done():
+	case <-s.EndRequested():
 	}
 	patience, cancel := context.WithTimeout(context.Background(), shutdownPatience)
 	defer cancel()

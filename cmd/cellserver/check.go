@@ -1,0 +1,43 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/cellserver/cellserver/internal/vfs"
+	"github.com/cellserver/cellserver/persistence"
+)
+
+// check reports on files that a server has written, or Redis: cellserver check [--fix] FILE... A manifest stands for all files
+// that it lists. With --fix a torn tail is cut off, and the file as it was kept beside it.
+func check(args []string) error {
+	var paths []string
+	fix := false
+	for _, arg := range args {
+		if arg == "--fix" {
+			fix = true
+		} else {
+			paths = append(paths, arg)
+		}
+	}
+	if len(paths) == 0 {
+		return errors.New("usage: cellserver check [--fix] FILE...")
+	}
+	bad := 0
+	for _, path := range paths {
+		checked, err := persistence.Check(vfs.OS{}, path, fix)
+		if err != nil {
+			return err
+		}
+		for i := range checked {
+			fmt.Println(&checked[i])
+			if checked[i].Err != nil {
+				bad++
+			}
+		}
+	}
+	if bad > 0 {
+		return fmt.Errorf("%d of the files can't be loaded", bad)
+	}
+	return nil
+}

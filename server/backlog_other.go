@@ -1,0 +1,8 @@
+//go:build !unix
+
+package server
+
+import "net"
+
+// setBacklog leaves the queue as long as the system makes it.
+func setBacklog(net.Listener, int) error { return nil }

@@ -1,0 +1,111 @@
+package server
+
+import (
+	"math"
+	"time"
+)
+
+// This file keeps the server answering while a script runs for long. A script has all shards, so no command on keys can
+// be carried out meanwhile. Once it has run for busy-reply-threshold, the loops go on with their connections, and answer
+// BUSY to all but the few commands that end the script or concern the connection alone: Redis's rule.
+
+const errBusy = "BUSY Redis is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE."
+
+// busyWait is how long a loop waits for input at a time, and so about how late it notices that the script has ended.
+const busyWait = 5 * time.Millisecond
+
+// runGuarded runs a job that may take long, such as a script, on a goroutine of its own, while the loop has all shards.
+// The job must not touch what is the loop's.
+func (l *loop) runGuarded(job func()) {
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		job()
+	}()
+	threshold := time.NewTimer(l.busyThreshold())
+	defer threshold.Stop()
+	select {
+	case <-ended:
+		return
+	case <-threshold.C:
+	}
+	l.server.busy.Store(true)
+	defer l.server.busy.Store(false)
+	for {
+		select {
+		case <-ended:
+			return
+		default:
+			l.busyPass()
+		}
+	}
+}
+
+// busyThreshold is how long a script may run before others are answered BUSY.
+func (l *loop) busyThreshold() time.Duration {
+	millis := l.server.config().BusyReplyThresholdMillis
+	if millis == 0 {
+		return math.MaxInt64 // for ever
+	}
+	return time.Duration(millis) * time.Millisecond
+}
+
+// busyPass gives every connection that has something to say one turn, as pass does, but uses no shard. The loop may be in
+// the middle of a pass, even of a command: what that needs later is set aside.
+func (l *loop) busyPass() {
+	answering := l.answering
+	l.refusing = true
+	defer func() { l.answering, l.refusing = answering, false }()
+	l.words = nil // the command under way has its words there
+	l.resumed = append(l.resumed, l.turns...)
+	l.turns = nil
+
+	l.now = l.server.clock.now()
+	l.woken.Store(false)
+	l.drain()
+	timeout := busyWait
+	if len(l.resumed)+len(l.ready) > 0 {
+		timeout = 0
+	}
+	l.ready = l.poller.wait(l.ready, timeout, true)
+	connections := append(l.resumed, l.ready...)
+	l.resumed, l.ready = nil, nil
+	for len(connections) > 0 {
+		b := l.takeBatch()
+		for len(connections) > 0 && !b.full() {
+			c := connections[0]
+			connections = connections[1:]
+			c.readable = true
+			if c.stalled {
+				c.flush()
+			} else {
+				l.serve(b, c)
+			}
+		}
+		l.finish(b)
+	}
+}
+
+// allowedWhileBusy says whether a command may be carried out while no shard may be used.
+func (c *command) allowedWhileBusy(words [][]byte) bool {
+	if c.name == "shutdown" {
+		return len(words) == 2 && is(words[1], "NOSAVE")
+	}
+	return c.has("allow_busy") && c.keys.step == 0
+}
+
+// admitWhileBusy is admit while a script runs for long.
+func (l *loop) admitWhileBusy(c *conn, cmd *command, words [][]byte, err error) {
+	switch {
+	case err == nil && cmd.allowedWhileBusy(words):
+		l.runLocal(c, cmd, words)
+		return
+	case err == nil:
+		err = replyError(errBusy)
+	}
+	if c.multi != nil {
+		c.multi.refused = true
+	}
+	l.stats.reject(cmd)
+	l.answerError(c, err)
+}

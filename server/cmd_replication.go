@@ -1,0 +1,25 @@
+package server
+
+import "github.com/cellserver/cellserver/resp"
+
+// This file answers what tools ask about replication and cluster: that there is neither.
+
+const errNoCluster = "ERR This instance has cluster support disabled"
+
+var replicationRows = []*command{
+	{name: "role", arity: 1, flags: "noscript loading stale fast", categories: "@admin @fast @dangerous", group: "server", since: "2.8.12",
+		summary: "Tells that the server is a master without replicas.", local: role},
+	{name: "cluster", arity: -2, categories: "@slow", group: "cluster", since: "3.0.0", summary: "Refused: there is no cluster.", args: []string{"[arg...]"}, local: noCluster},
+	{name: "readonly", arity: 1, flags: "loading stale fast", categories: "@fast @connection", group: "cluster", since: "3.0.0", summary: "Refused: there is no cluster.", local: noCluster},
+	{name: "readwrite", arity: 1, flags: "loading stale fast", categories: "@fast @connection", group: "cluster", since: "3.0.0", summary: "Refused: there is no cluster.", local: noCluster},
+	{name: "asking", arity: 1, flags: "fast", categories: "@fast @connection", group: "cluster", since: "3.0.0", summary: "Refused: there is no cluster.", local: noCluster},
+}
+
+func role(_ *loop, _ *conn, _ [][]byte, w *resp.Writer) {
+	w.Array(3)
+	w.BulkString("master")
+	w.Int(0)
+	w.Array(0)
+}
+
+func noCluster(_ *loop, _ *conn, _ [][]byte, w *resp.Writer) { w.Error(errNoCluster) }

@@ -1,0 +1,233 @@
+package server
+
+import (
+	"sync/atomic"
+
+	"github.com/cellserver/cellserver/resp"
+	"github.com/cellserver/cellserver/script"
+)
+
+// This file has EVAL and its relatives. A script is one step over all shards, as in Redis, where nothing else runs
+// meanwhile: it may use keys that it has not declared, and which those are is known only when it does.
+
+// shaDigits is the length of a script's name. What is of another length is none, whatever follows.
+const shaDigits = 40
+
+const (
+	errNoScript       = "NOSCRIPT No matching script. Please use EVAL."
+	errNegativeKeys   = "ERR Number of keys can't be negative"
+	errTooManyKeys    = "ERR Number of keys can't be greater than number of args"
+	errNotBusy        = "NOTBUSY No scripts in execution right now."
+	errUnkillable     = "UNKILLABLE Sorry the script already executed write commands against the dataset. You can either wait the script termination or kill the server in a hard way using the SHUTDOWN NOSAVE command."
+	errScriptUnknown  = "ERR Unknown Redis command called from script"
+	errScriptArity    = "ERR Wrong number of args calling Redis command from script"
+	errScriptNotThis  = "ERR This Redis command is not allowed from script"
+	errScriptReadOnly = "ERR Write commands are not allowed from read-only scripts."
+)
+
+// scripting is what the server has for scripts. All but running belongs to whoever has all shards.
+type scripting struct {
+	runtime *script.Runtime
+	// executor carries out a script's commands. It is no loop that runs: it stands for one that has taken all shards, so
+	// that the real one can answer its connections while a script runs for long.
+	executor *loop
+	running  atomic.Pointer[scriptRun] // nil: none
+}
+
+func newScripting(s *Server) scripting {
+	executor := &loop{server: s, holds: make([]bool, len(s.loops)), stats: newLoopStats(len(s.commands.all))}
+	for shard := range executor.holds {
+		executor.holds[shard] = true
+	}
+	return scripting{runtime: script.New(script.Options{}), executor: executor}
+}
+
+// A scriptRun is one script being run: the script's host.
+type scriptRun struct {
+	executor      *loop
+	caller        *conn // not the client's: a script that selects a database or a protocol does so for itself
+	readOnly      bool
+	wrote         atomic.Bool // a command that writes was carried out
+	misconfigured error       // of the loop
+	reply         []byte      // of the last command; its memory is used again
+}
+
+// Call carries out one command of the script.
+func (r *scriptRun) Call(words [][]byte, version int) []byte {
+	l := r.executor
+	r.caller.version = version
+	w := resp.Writer{Buf: r.reply[:0], Version: version}
+	cmd, err := l.lookup(words)
+	switch {
+	case cmd == nil:
+		w.Error(errScriptUnknown)
+	case !cmd.takes(len(words)) && cmd.decide == nil:
+		w.Error(errScriptArity)
+	case err != nil:
+		w.Error(err.Error())
+	case cmd.has("noscript"):
+		w.Error(errScriptNotThis)
+	case r.readOnly && cmd.has("write"):
+		w.Error(errScriptReadOnly)
+	case r.misconfigured != nil && cmd.has("write"):
+		w.Error(r.misconfigured.Error())
+	case r.denied(cmd, words, &w):
+	default:
+		if cmd.has("write") {
+			r.wrote.Store(true)
+		}
+		l.carryOut(r.caller, cmd, words, &w)
+	}
+	r.reply = w.Buf
+	return w.Buf
+}
+
+// Log writes a line of redis.log.
+func (r *scriptRun) Log(level int, message string) {
+	log := r.executor.server.log
+	switch level {
+	case script.LogDebug:
+		log.debug("%s", message)
+	case script.LogVerbose:
+		log.verbose("%s", message)
+	case script.LogNotice:
+		log.notice("%s", message)
+	default:
+		log.warning("%s", message)
+	}
+}
+
+// CheckACL answers redis.acl_check_cmd.
+func (r *scriptRun) CheckACL(words [][]byte) (allowed, known bool) {
+	cmd, err := r.executor.lookup(words)
+	if cmd == nil || err != nil {
+		return false, cmd != nil
+	}
+	return r.caller.user.Unrestricted() || r.executor.server.acl.Check(r.caller.user, r.executor.accessRequest(cmd, words)) == nil, true
+}
+
+// denied says whether the caller may not give the command, and then replies so.
+func (r *scriptRun) denied(cmd *command, words [][]byte, w *resp.Writer) bool {
+	err := r.executor.permitInScript(r.caller, cmd, words)
+	if err != nil {
+		w.Error(err.Error())
+	}
+	return err != nil
+}
+
+func eval(l *loop, c *conn, args [][]byte, w *resp.Writer)         { l.eval(c, args, false, w) }
+func evalReadOnly(l *loop, c *conn, args [][]byte, w *resp.Writer) { l.eval(c, args, true, w) }
+
+func (l *loop) eval(c *conn, args [][]byte, readOnly bool, w *resp.Writer) {
+	l.withScript(c, args, readOnly, w, func(runtime *script.Runtime) (sha string, err error) { return runtime.Load(args[1]) })
+}
+
+func evalSHA(l *loop, c *conn, args [][]byte, w *resp.Writer)         { l.evalSHA(c, args, false, w) }
+func evalSHAReadOnly(l *loop, c *conn, args [][]byte, w *resp.Writer) { l.evalSHA(c, args, true, w) }
+
+func (l *loop) evalSHA(c *conn, args [][]byte, readOnly bool, w *resp.Writer) {
+	if len(args[1]) != shaDigits {
+		w.Error(errNoScript)
+		return
+	}
+	l.withScript(c, args, readOnly, w, func(runtime *script.Runtime) (sha string, err error) {
+		if sha = string(args[1]); !runtime.Exists(sha) {
+			return "", replyError(errNoScript)
+		}
+		return sha, nil
+	})
+}
+
+// withScript runs the script that find finds, with the keys and arguments among the words of the command. As in Redis their
+// number is looked at before the script.
+func (l *loop) withScript(c *conn, args [][]byte, readOnly bool, w *resp.Writer, find func(*script.Runtime) (sha string, err error)) {
+	keys, rest, err := splitKeys(args[2:])
+	if err != nil {
+		w.Error(err.Error())
+		return
+	}
+	l.exclusively(l.server.allShards, func() {
+		sha, err := find(l.server.scripting.runtime)
+		if err != nil {
+			w.Error(err.Error())
+			return
+		}
+		l.runScript(c, sha, keys, rest, readOnly, w)
+	})
+}
+
+// runScript runs a loaded script. The loop must have all shards.
+func (l *loop) runScript(c *conn, sha string, keys, args [][]byte, readOnly bool, w *resp.Writer) {
+	scripting := &l.server.scripting
+	executor := scripting.executor
+	executor.now, executor.bookedTo = l.now, l.server.clock.uptime()
+	run := &scriptRun{executor: executor, misconfigured: l.misconfigured, readOnly: readOnly || scripting.runtime.Lookup(sha).Flags.NoWrites}
+	run.caller = &conn{transport: c.transport, loop: executor, id: c.id, version: 2, db: c.db, name: c.name, user: c.user, authenticated: true}
+	reply := resp.Writer{Version: w.Version}
+	scripting.running.Store(run)
+	l.runGuarded(func() { scripting.runtime.Run(sha, keys, args, run, &reply) })
+	scripting.running.Store(nil)
+	w.Buf = append(w.Buf, reply.Buf...)
+}
+
+// splitKeys reads numkeys key... arg...
+func splitKeys(words [][]byte) (keys, args [][]byte, err error) {
+	n, ok := resp.ParseRedisInt(words[0])
+	switch {
+	case !ok:
+		return nil, nil, errNotInteger
+	case n < 0:
+		return nil, nil, replyError(errNegativeKeys)
+	case n > int64(len(words)-1):
+		return nil, nil, replyError(errTooManyKeys)
+	}
+	return words[1 : 1+n], words[1+n:], nil
+}
+
+func scriptLoad(l *loop, _ *conn, args [][]byte, w *resp.Writer) {
+	l.exclusively(l.server.allShards, func() {
+		sha, err := l.server.scripting.runtime.Load(args[2])
+		if err != nil {
+			w.Error(err.Error())
+			return
+		}
+		w.BulkString(sha)
+	})
+}
+
+func scriptExists(l *loop, _ *conn, args [][]byte, w *resp.Writer) {
+	w.Array(len(args) - 2)
+	l.exclusively(l.server.allShards, func() {
+		for _, sha := range args[2:] {
+			found := int64(0)
+			if l.server.scripting.runtime.Exists(string(sha)) {
+				found = 1
+			}
+			w.Int(found)
+		}
+	})
+}
+
+// scriptFlush answers SCRIPT FLUSH [ASYNC|SYNC]; neither takes time.
+func scriptFlush(l *loop, _ *conn, args [][]byte, w *resp.Writer) {
+	if len(args) > 3 || len(args) == 3 && !is(args[2], "ASYNC") && !is(args[2], "SYNC") {
+		w.Error("ERR SCRIPT FLUSH only support SYNC|ASYNC option")
+		return
+	}
+	l.exclusively(l.server.allShards, func() { l.server.scripting.runtime.Flush() })
+	w.OK()
+}
+
+func scriptKill(l *loop, _ *conn, _ [][]byte, w *resp.Writer) {
+	run := l.server.scripting.running.Load()
+	switch {
+	case run == nil:
+		w.Error(errNotBusy)
+	case run.wrote.Load():
+		w.Error(errUnkillable)
+	case !l.server.scripting.runtime.Kill():
+		w.Error(errNotBusy)
+	default:
+		w.OK()
+	}
+}

@@ -1,0 +1,82 @@
+package server
+
+import (
+	"github.com/cellserver/cellserver/resp"
+)
+
+var shutdownRows = []*command{
+	{name: "shutdown", arity: -1, flags: "admin noscript loading stale no_multi allow_busy", categories: "@admin @slow @dangerous", group: "server", since: "1.0.0",
+		summary: "Ends the server in order.", args: []string{"[nosave-save]", "[now]", "[force]", "[abort]"}, local: shutdown},
+}
+
+// shutdownOptions are the words of SHUTDOWN. NOW is accepted and changes nothing: there are no replicas to wait for.
+type shutdownOptions struct{ save, noSave, force, abort bool }
+
+func parseShutdown(words [][]byte) (o shutdownOptions, ok bool) {
+	for _, word := range words {
+		switch {
+		case is(word, "SAVE"):
+			o.save = true
+		case is(word, "NOSAVE"):
+			o.noSave = true
+		case is(word, "NOW"):
+		case is(word, "FORCE"):
+			o.force = true
+		case is(word, "ABORT"):
+			o.abort = true
+		default:
+			return o, false
+		}
+	}
+	return o, !(o.save && o.noSave) && !(o.abort && len(words) > 1)
+}
+
+// shutdown answers SHUTDOWN [NOSAVE|SAVE] [NOW] [FORCE] | ABORT. There is no reply where it succeeds: the connection
+// ends with the server, and none of its further commands is carried out.
+func shutdown(l *loop, c *conn, args [][]byte, w *resp.Writer) {
+	options, ok := parseShutdown(args[1:])
+	switch {
+	case !ok:
+		w.Error(errSyntax.Error())
+		return
+	case options.abort: // a shutdown that has begun is over before anyone could ask
+		w.Error("ERR No shutdown in progress.")
+		return
+	}
+	if err := l.saveBeforeEnd(options); err != nil {
+		l.server.log.warning("Error trying to save the DB, can't exit: %v", err)
+		if !options.force {
+			w.Error("ERR Errors trying to SHUTDOWN. Check logs.")
+			return
+		}
+	}
+	c.waiting = true
+	c.updateInterest()
+	l.server.requestEnd()
+}
+
+// saveBeforeEnd makes the keyspace durable for SHUTDOWN, by SAVE in any case and otherwise where there are save points. It is
+// done here, where an error can still be told; a change that another connection makes before the end is saved then.
+func (l *loop) saveBeforeEnd(options shutdownOptions) (err error) {
+	s := l.server
+	switch {
+	case options.noSave:
+		s.savingAtEnd.Store(saveNever)
+	case options.save || len(s.config().Save) > 0:
+		s.savingAtEnd.Store(saveAlways)
+		l.exclusively(s.allShards, func() { err = s.snapshots.atOnce() })
+		if err == errSaving { // it is given up at the end, and this one taken then
+			err = nil
+		}
+		if options.force {
+			s.savingAtEnd.Store(saveNever)
+		}
+	}
+	return err
+}
+
+// EndRequested is closed when a client has asked for the server's end. Whoever runs the server calls Shutdown then, as
+// for a signal.
+func (s *Server) EndRequested() <-chan struct{} { return s.endRequested }
+
+func (s *Server) requestEnd() { s.endOnce.Do(func() { close(s.endRequested) }) }

@@ -1,0 +1,370 @@
+package server
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/cellserver/cellserver/engine"
+	"github.com/cellserver/cellserver/persistence"
+)
+
+// This file keeps the append-only file: Redis's AOF. Every engine tells its changes to its loop's batch; whoever has used a
+// shard hands the batch over to the log when the policy wants it, and before a reply leaves, the log is as safe as the policy
+// says: see loop.finish.
+
+// everyTick is how often the log does what time brings.
+const everyTick = 100 * time.Millisecond
+
+func logPlace(c *Config, s *Server) persistence.Place {
+	return persistence.Place{FS: s.snapshots.disk, Dir: c.Dir, DirName: c.AppendDirname, FileName: c.AppendFilename}
+}
+
+func logSettings(c *Config) persistence.Settings {
+	policy, err := persistence.ParsePolicy(c.AppendFsync)
+	if err != nil {
+		panic("server: the table of directives allows an appendfsync that is none: " + err.Error())
+	}
+	return persistence.Settings{
+		Policy:            policy,
+		Timestamps:        c.AOFTimestampEnabled,
+		RewritePercentage: c.AutoAOFRewritePercentage,
+		RewriteMinBytes:   c.AutoAOFRewriteMinSize,
+	}
+}
+
+// loadData brings back what was kept on disk: by the log, if it is on and there is one, or else by the last snapshot. Redis
+// takes an empty keyspace where the log is on and there is none, and so forgets a snapshot that is there. Nothing runs yet.
+func (s *Server) loadData() error {
+	c := s.config()
+	if !c.AppendOnly {
+		return s.snapshots.load()
+	}
+	began := time.Now()
+	options := persistence.LoadOptions{NowNanos: s.clock.now(), Databases: engine.Databases, Strict: c.StrictLoad, TruncatedOK: c.AOFLoadTruncated, Progress: s.progress()}
+	found, err := persistence.LoadLog(logPlace(c, s), options, restorer{s})
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		if err := s.snapshots.load(); err != nil {
+			return err
+		}
+		found = nil
+	case err != nil:
+		return err
+	default:
+		s.loaded(found, "the append only file", began)
+	}
+	aof, err := persistence.OpenLog(logPlace(c, s), logSettings(c), found, s.clock.now())
+	if err != nil {
+		return fmt.Errorf("cannot open the append only file: %w", err)
+	}
+	for _, l := range s.loops {
+		l.engine.Record(&l.effects)
+	}
+	s.aof.Store(aof)
+	if !aof.RewriteDue(s.clock.now()) {
+		return nil
+	}
+	// A new log has nothing to stand on before its first base is there.
+	rewrite, err := aof.Rewrite(s.logHeader())
+	if err == nil {
+		if err = writePieces(rewrite, len(s.loops), s.snapshots.directly); err != nil {
+			rewrite.Abort(err)
+		} else {
+			err = rewrite.Finish()
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("cannot write the append only file: %w", err)
+	}
+	return nil
+}
+
+func (s *Server) logHeader() persistence.RDBHeader {
+	return persistence.RDBHeader{ClockNanos: s.clock.now(), Version: redisVersion, AOFBase: true}
+}
+
+// progress returns a function that tells the log every second how far a load has come.
+func (s *Server) progress() func(done, total int64) {
+	const mib = 1 << 20
+	last := time.Now()
+	return func(done, total int64) {
+		if time.Since(last) >= time.Second {
+			last = time.Now()
+			s.log.notice("Loading: %d of %d MB", done/mib, total/mib)
+		}
+	}
+}
+
+// loaded takes note of what was loaded.
+func (s *Server) loaded(found *persistence.Loaded, from string, began time.Time) {
+	s.clock.notBefore(found.ClockNanos)
+	for _, l := range s.loops {
+		l.engine.Advance(s.clock.now())
+	}
+	s.snapshots.found, s.snapshots.savedChanges = found.Found, s.countChanges()
+	s.log.notice("DB loaded from %s: %d entries and records, %d expired ones left out, in %.3f seconds", from, found.Entries, found.Expired, time.Since(began).Seconds())
+	if warning := found.Warning(); warning != "" {
+		s.log.warning("%s", warning)
+	}
+}
+
+// A restorer applies what a load finds to the engines.
+type restorer struct{ server *Server }
+
+// Store gives a key a TAT.
+func (r restorer) Store(db int, bytes []byte, tatNanos int64) {
+	key := r.server.key(db, bytes)
+	r.server.engineOf(key).Store(key, tatNanos)
+}
+
+// Delete removes a key.
+func (r restorer) Delete(db int, bytes []byte) {
+	key := r.server.key(db, bytes)
+	r.server.engineOf(key).Delete(key)
+}
+
+// Flush empties a database.
+func (r restorer) Flush(db int) {
+	for _, l := range r.server.loops {
+		l.engine.Flush(db)
+	}
+}
+
+// Swap exchanges two databases.
+func (r restorer) Swap(a, b int) {
+	for _, l := range r.server.loops {
+		l.engine.Swap(a, b)
+	}
+}
+
+// Throttle applies a call that a Redis with redis-cell has logged, as of the time when it was made.
+func (r restorer) Throttle(db int, args [][]byte, atNanos int64) {
+	cmd := r.server.commands.find(args)
+	if cmd == nil || cmd.decide == nil || !cmd.takes(len(args)) {
+		return
+	}
+	limit, quantity, err := throttleArguments(cmd, args)
+	if err != nil {
+		return
+	}
+	key := r.server.key(db, args[1])
+	e := r.server.engineOf(key)
+	e.Advance(atNanos)
+	l := r.server.loops[0]
+	_ = cmd.decide(e, &key, &limit, quantity, &l.decision) // a call that was refused then changes nothing now either
+}
+
+// handOver gives the shard's changes to the log, if its policy wants them now. Whoever calls it has the shard.
+func (l *loop) handOver(nowNanos int64) {
+	if aof := l.server.aof.Load(); aof != nil {
+		aof.Collect(&l.effects, nowNanos)
+	}
+}
+
+// logFlush tells the log that a database is emptied. Whoever calls it has all shards.
+func (s *Server) logFlush(db int) {
+	if aof := s.aof.Load(); aof != nil {
+		aof.FlushDatabase(db)
+	}
+}
+
+// logSwap tells the log that two databases change places. Whoever calls it has all shards, and exchanges them then.
+func (s *Server) logSwap(a, b int) {
+	aof := s.aof.Load()
+	if aof == nil || a == b {
+		return
+	}
+	for _, l := range s.loops {
+		aof.Append(&l.effects)
+	}
+	aof.SwapDatabases(a, b)
+}
+
+// commit makes what the batch has changed as safe as the log's policy says. If that fails its clients must not be told that
+// it is, so they are told nothing: their connections are closed.
+func (l *loop) commit(b *batch) {
+	aof := l.server.aof.Load()
+	if aof == nil || len(b.entries) == 0 {
+		return
+	}
+	if err := aof.Commit(); err != nil {
+		for i := range b.entries {
+			l.close(b.entries[i].conn)
+		}
+	}
+}
+
+// lookAtDisk notes whether changes must be refused because they would not be kept.
+func (l *loop) lookAtDisk() {
+	l.misconfigured = nil
+	s := l.server
+	if aof := s.aof.Load(); aof != nil && s.config().AppendFsync == persistence.Always.String() {
+		if err := aof.Err(); err != nil {
+			l.misconfigured = replyError(persistence.Misconfigured(err))
+			return
+		}
+	}
+	if s.snapshots.broken.Load() && s.config().StopWritesOnBGSaveError && len(s.config().Save) > 0 {
+		l.misconfigured = errSnapshotBroken
+	}
+}
+
+const errSnapshotBroken = replyError("MISCONF Redis is configured to save RDB snapshots, but it's currently unable to persist to disk. " +
+	"Commands that may modify the data set are disabled, because this instance is configured to report errors during writes if RDB snapshotting fails " +
+	"(stop-writes-on-bgsave-error option). Please check the Redis logs for details about the RDB error.")
+
+// keepLog does for the log what time brings, until the loops have ended.
+func (s *Server) keepLog() {
+	for {
+		select {
+		case <-time.After(everyTick):
+		case <-s.stopped:
+			return
+		}
+		aof := s.aof.Load()
+		if aof == nil {
+			continue
+		}
+		now := s.clock.now()
+		aof.Tick(now)
+		if aof.RewriteDue(now) {
+			if err := s.rewriteLog(aof); err != nil {
+				s.log.warning("Background append only file rewriting: %v", err)
+			}
+		}
+	}
+}
+
+// rewriteLog makes a new base for the log while the loops are at work. It returns at once.
+func (s *Server) rewriteLog(aof *persistence.Log) error {
+	rewrite, err := aof.Rewrite(s.logHeader())
+	if err != nil {
+		return err
+	}
+	s.rewriting.begin(s.clock.uptime())
+	s.rewrites.Go(func() {
+		defer func() { s.rewriting.end(s.clock.uptime()) }()
+		err := writePieces(rewrite, len(s.loops), s.snapshots.betweenPasses)
+		if err != nil {
+			rewrite.Abort(err)
+		} else {
+			err = rewrite.Finish()
+		}
+		if err != nil {
+			s.log.warning("Background AOF rewrite terminated with error: %v", err)
+			return
+		}
+		s.log.notice("Background AOF rewrite finished successfully")
+	})
+	return nil
+}
+
+// rewriteTimes knows how long rewrites take.
+type rewriteTimes struct {
+	mu      sync.Mutex
+	began   time.Duration // the server's uptime
+	running bool
+	count   int
+	took    time.Duration // by the last
+}
+
+func (r *rewriteTimes) begin(uptime time.Duration) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.began, r.running = uptime, true
+}
+
+func (r *rewriteTimes) end(uptime time.Duration) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.took, r.running = uptime-r.began, false
+	r.count++
+}
+
+// seconds returns how long the last rewrite took and the one that is running has, each -1 where there is none.
+func (r *rewriteTimes) seconds(uptime time.Duration) (last, current int64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	last, current = -1, -1
+	if r.count > 0 {
+		last = int64(r.took.Seconds())
+	}
+	if r.running {
+		current = int64((uptime - r.began).Seconds())
+	}
+	return last, current
+}
+
+// applyAppendOnly turns the log on or off for CONFIG SET. It goes on after the command is answered: a loop must not wait for
+// the others in the middle of one.
+func (s *Server) applyAppendOnly(next *Config) error {
+	aof := s.aof.Load()
+	switch {
+	case next.AppendOnly && aof == nil:
+		opened, err := persistence.OpenLog(logPlace(next, s), logSettings(next), nil, s.clock.now())
+		if err != nil {
+			s.log.warning("cannot open the append only file: %v", err)
+			return errors.New("Unable to turn on AOF. Check server logs.")
+		}
+		s.tellOnShard(func(l *loop) { l.engine.Record(&l.effects) })
+		s.aof.Store(opened) // the first rewrite is due at once; it comes to each loop after the message
+	case !next.AppendOnly && aof != nil:
+		s.aof.Store(nil)
+		s.tellOnShard(func(l *loop) {
+			l.engine.Record(nil)
+			l.effects = persistence.Batch{}
+		})
+		s.rewrites.Go(func() { _ = aof.Close() }) // what it was to keep is not wanted any more
+	}
+	return nil
+}
+
+// tellOnShard has every loop do something with its shard.
+func (s *Server) tellOnShard(deliver func(l *loop)) {
+	for _, l := range s.loops {
+		l.post(&envelope{onShard: true, deliver: deliver})
+	}
+}
+
+// closeLog keeps what is left, once the loops have ended.
+func (s *Server) closeLog() error {
+	s.rewrites.Wait()
+	aof := s.aof.Load()
+	if aof == nil {
+		return nil
+	}
+	for _, l := range s.loops {
+		aof.Append(&l.effects)
+	}
+	return aof.Close()
+}
+
+// infoLog writes INFO's lines on the log. The sizes are there only where it is on, as in Redis.
+func (s *Server) infoLog(b *strings.Builder) {
+	aof := s.aof.Load()
+	last, current := s.rewriting.seconds(s.clock.uptime())
+	line(b, "aof_last_rewrite_time_sec", last)
+	line(b, "aof_current_rewrite_time_sec", current)
+	if aof == nil {
+		never(b, "aof_enabled", "aof_rewrite_in_progress", "aof_rewrite_scheduled", "aof_rewrites", "aof_last_cow_size")
+		line(b, "aof_last_bgrewrite_status", "ok")
+		line(b, "aof_last_write_status", "ok")
+		return
+	}
+	ok := map[bool]string{true: "ok", false: "err"}
+	number := map[bool]int{true: 1}
+	stats, due := aof.Stats(), aof.RewriteDue(s.clock.now())
+	line(b, "aof_enabled", 1)
+	line(b, "aof_rewrite_in_progress", number[stats.Rewriting])
+	line(b, "aof_rewrite_scheduled", number[due])
+	line(b, "aof_rewrites", stats.Rewrites)
+	line(b, "aof_last_bgrewrite_status", ok[stats.LastRewriteFail == nil])
+	line(b, "aof_last_write_status", ok[aof.Err() == nil])
+	line(b, "aof_current_size", stats.CurrentBytes)
+	line(b, "aof_base_size", stats.BaseBytes)
+	never(b, "aof_last_cow_size") // nothing is copied on write
+}

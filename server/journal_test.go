@@ -1,0 +1,158 @@
+package server
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// withLog turns the append-only file on, under a policy.
+func withLog(policy string, configure func(*Config)) func(*Config) {
+	return func(c *Config) {
+		if configure != nil {
+			configure(c)
+		}
+		c.AppendOnly, c.AppendFsync, c.Save = true, policy, nil
+	}
+}
+
+// TestLogBringsKeysBack: whatever changes keys, alone, in transactions, from scripts and over shards, is there after a restart.
+func TestLogBringsKeysBack(t *testing.T) {
+	later := strconv.FormatInt(time.Now().Add(time.Hour).UnixNano(), 10)
+	everySetting(t, func(t *testing.T, configure func(*Config)) {
+		for _, policy := range []string{"always", "everysec", "no"} {
+			s := startServer(t, withLog(policy, configure))
+			c := dial(t, s)
+			for _, command := range []string{
+				"CL.THROTTLE throttled 15 1 3600 3", "SET set " + later, "SET gone " + later, "DEL gone nothing", "SET old " + later, "RENAME old new",
+				"COPY set copied", "COPY set copied DB 2", "CL.THROTTLE full 5 1 60 1", "CL.THROTTLE full 5 1 60 -1",
+				"MULTI", "SET inMulti1 " + later, "SET inMulti2 " + later, "EXEC",
+				"SELECT 3", "SET flushed " + later, "FLUSHDB", "SET after " + later,
+				"SELECT 4", "SET swapped " + later, "SWAPDB 4 5", "SELECT 6", "SET moved " + later, "MOVE moved 7", "SELECT 0",
+			} {
+				if got := c.run(command); strings.HasPrefix(got, "-") {
+					t.Fatal(command, got)
+				}
+			}
+			c.do("EVAL", "redis.call('cl.throttle', KEYS[1], 15, 1, 3600) redis.call('cl.throttle', KEYS[2], 15, 1, 3600)", "2", "script1", "script2")
+			before := c.run("GET throttled")
+			c = dial(t, restart(t, s))
+			dialogue{
+				{"EXISTS set new copied inMulti1 inMulti2 script1 script2", "7"}, {"EXISTS gone old full", "0"}, {"GET throttled", before},
+				{"DBSIZE", "8"}, {"SELECT 2", "OK"}, {"KEYS *", `["copied"]`}, {"SELECT 3", "OK"}, {"KEYS *", `["after"]`},
+				{"SELECT 4", "OK"}, {"DBSIZE", "0"}, {"SELECT 5", "OK"}, {"KEYS *", `["swapped"]`}, {"SELECT 6", "OK"}, {"DBSIZE", "0"},
+				{"SELECT 7", "OK"}, {"KEYS *", `["moved"]`},
+			}.run(t, c)
+		}
+	})
+}
+
+// TestLogTakesSnapshotOver: a server that had snapshots keeps its keys when the log is turned on at a start.
+func TestLogTakesSnapshotOver(t *testing.T) {
+	s := startServer(t, nil)
+	c := dial(t, s)
+	c.run("CL.THROTTLE a 15 1 3600")
+	c.run("SAVE")
+	restart(t, s)
+	c = dial(t, startServer(t, func(config *Config) {
+		dir := s.config().Dir
+		withLog("always", nil)(config)
+		config.Dir = dir
+	}))
+	if got := c.run("EXISTS a"); got != "1" {
+		t.Error(got)
+	}
+}
+
+// TestLogIsTurnedOnAndOff by CONFIG SET, under load: what was there before is kept too.
+func TestLogIsTurnedOnAndOff(t *testing.T) {
+	everySetting(t, func(t *testing.T, configure func(*Config)) {
+		s := startServer(t, func(c *Config) {
+			configure(c)
+			c.Save = nil
+		})
+		c := dial(t, s)
+		for i := range 500 {
+			c.run(fmt.Sprintf("CL.THROTTLE before%d 15 1 3600", i))
+		}
+		if got := c.run("BGREWRITEAOF"); !strings.HasPrefix(got, "-ERR there is no append only file") {
+			t.Error("BGREWRITEAOF:", got)
+		}
+		if got := c.run("CONFIG SET appendonly yes"); got != "OK" {
+			t.Fatal(got)
+		}
+		for i := range 500 {
+			c.run(fmt.Sprintf("CL.THROTTLE after%d 15 1 3600", i))
+		}
+		eventually(t, "the first rewrite is finished", func() bool {
+			aof := s.aof.Load()
+			return aof != nil && aof.Stats().Rewrites > 0
+		})
+		s2 := restart(t, s)
+		c = dial(t, s2)
+		if got := c.run("DBSIZE"); got != "1000" {
+			t.Error("after a restart:", got)
+		}
+		if got := c.run("CONFIG SET appendonly no") + c.run("INFO persistence"); !strings.Contains(got, "aof_enabled:0") {
+			t.Error(got)
+		}
+		if got := c.run("CL.THROTTLE more 15 1 3600"); got != "[0 16 15 -1 3600]" {
+			t.Error(got)
+		}
+	})
+}
+
+// TestRewrite makes the log short while keys change.
+func TestRewriteOfLog(t *testing.T) {
+	everySetting(t, func(t *testing.T, configure func(*Config)) {
+		s := startServer(t, withLog("always", configure))
+		c := dial(t, s)
+		for i := range 300 {
+			c.run(fmt.Sprintf("CL.THROTTLE k%d 15 1 3600", i%10))
+		}
+		long := s.aof.Load().Stats().CurrentBytes
+		eventually(t, "a rewrite can begin", func() bool { return c.run("BGREWRITEAOF") == "Background append only file rewriting started" })
+		for i := 0; s.aof.Load().Stats().Rewriting; i++ {
+			c.run(fmt.Sprintf("CL.THROTTLE during%d 15 1 3600", i%5))
+		}
+		if short := s.aof.Load().Stats().CurrentBytes; short >= long {
+			t.Errorf("%d bytes before, %d after", long, short)
+		}
+		keys := c.run("DBSIZE")
+		if got := dial(t, restart(t, s)).run("DBSIZE"); got != keys {
+			t.Errorf("%s keys before, %s after a restart", keys, got)
+		}
+	})
+}
+
+// TestDamagedLogStopsTheStart names the file.
+func TestDamagedLogStopsTheStart(t *testing.T) {
+	s := startServer(t, withLog("always", nil))
+	c := dial(t, s)
+	for i := range 50 {
+		c.run(fmt.Sprintf("CL.THROTTLE k%d 15 1 3600", i))
+	}
+	restart(t, s)
+	files, err := filepath.Glob(filepath.Join(s.config().Dir, s.config().AppendDirname, "*.incr.aof"))
+	if err != nil || len(files) == 0 {
+		t.Fatal("no increments: ", err)
+	}
+	content, err := os.ReadFile(files[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := strings.Index(string(content), "k7")
+	content[at] = 'j'
+	if err := os.WriteFile(files[0], content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	config := *s.config()
+	config.Port = freePort(t)
+	if _, err := New(config); err == nil || !strings.Contains(err.Error(), filepath.Base(files[0])) {
+		t.Error("started, or without the file's name:", err)
+	}
+}

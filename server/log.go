@@ -1,0 +1,90 @@
+package server
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// A logLevel is how much a line of the log matters. loglevel names the least that is written.
+type logLevel int32
+
+const (
+	logDebug logLevel = iota
+	logVerbose
+	logNotice
+	logWarning
+)
+
+var logLevels = map[string]logLevel{"debug": logDebug, "verbose": logVerbose, "notice": logNotice, "warning": logWarning}
+
+// logMarks are how the levels show in a line.
+const logMarks = ".-*#"
+
+// A logger writes lines in Redis's format, which tools that collect them know:
+//
+//	4711:M 30 Nov 2026 08:47:53.984 * what happened
+//
+// The file is opened for every line, as Redis does it: whoever rotates logs need not tell the server.
+type logger struct {
+	level  atomic.Int32
+	path   string                            // empty: standard output
+	system func(level logLevel, text string) // the system's log; nil: none
+
+	mu sync.Mutex
+}
+
+// newLogger returns a logger, or the error of one whose lines could not be written.
+func newLogger(c *Config) (*logger, error) {
+	l := &logger{path: c.Path(c.LogFile)}
+	l.level.Store(int32(logLevels[c.LogLevel]))
+	if l.path != "" {
+		file, err := l.open()
+		if err != nil {
+			return nil, fmt.Errorf("can't open the log file: %w", err)
+		}
+		file.Close()
+	}
+	if c.SyslogEnabled {
+		system, err := openSyslog(c.SyslogFacility, c.SyslogIdent)
+		if err != nil {
+			return nil, fmt.Errorf("can't reach syslog: %w", err)
+		}
+		l.system = system
+	}
+	return l, nil
+}
+
+func (l *logger) open() (*os.File, error) {
+	return os.OpenFile(l.path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o644)
+}
+
+func (l *logger) debug(format string, args ...any)   { l.write(logDebug, format, args) }
+func (l *logger) verbose(format string, args ...any) { l.write(logVerbose, format, args) }
+func (l *logger) notice(format string, args ...any)  { l.write(logNotice, format, args) }
+func (l *logger) warning(format string, args ...any) { l.write(logWarning, format, args) }
+
+// write writes a line, if its level is to be logged. A log that can't be written stops nobody.
+func (l *logger) write(level logLevel, format string, args []any) {
+	if int32(level) < l.level.Load() {
+		return
+	}
+	text := fmt.Sprintf(format, args...)
+	line := fmt.Sprintf("%d:M %s %c %s\n", os.Getpid(), time.Now().Format("02 Jan 2006 15:04:05.000"), logMarks[level], text)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.system != nil {
+		l.system(level, text)
+	}
+	if l.path == "" {
+		_, _ = io.WriteString(os.Stdout, line)
+		return
+	}
+	if file, err := l.open(); err == nil {
+		_, _ = io.WriteString(file, line)
+		file.Close()
+	}
+}

@@ -1,0 +1,157 @@
+package server
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/cellserver/cellserver/resp"
+)
+
+// This file feeds MONITOR. Each loop gathers a line for every command that it carries out, as long as there are monitors
+// anywhere, and shares them after each batch with the loops that have monitors. The lines of one loop are in their order;
+// those of different loops may come a batch apart.
+//
+// A loop looks for monitors once per batch, so the feed costs nothing while there are none.
+
+var monitorRows = []*command{
+	{name: "monitor", arity: 1, flags: "admin noscript loading stale", categories: "@admin @slow @dangerous", group: "server", since: "1.0.0",
+		summary: "Shows all commands as they are carried out.", local: monitor},
+}
+
+// monitor answers MONITOR: OK, or nothing to a connection that monitors already, as in Redis.
+func monitor(l *loop, c *conn, _ [][]byte, w *resp.Writer) {
+	if c.executing {
+		w.Error("ERR MONITOR isn't allowed for DENY BLOCKING client")
+		return
+	}
+	if c.monitoring {
+		return
+	}
+	c.monitoring, c.special = true, true
+	l.monitors = append(l.monitors, c)
+	l.monitorCount.Add(1)
+	l.server.monitors.Add(1)
+	l.monitored = true
+	w.OK()
+}
+
+// stopMonitoring ends the feed to a connection.
+func (l *loop) stopMonitoring(c *conn) {
+	if !c.monitoring {
+		return
+	}
+	c.monitoring = false
+	l.monitors = without(l.monitors, c)
+	l.monitorCount.Add(-1)
+	l.server.monitors.Add(-1)
+}
+
+// without returns the connections but for one.
+func without(conns []*conn, c *conn) []*conn {
+	rest := make([]*conn, 0, len(conns))
+	for _, other := range conns {
+		if other != c {
+			rest = append(rest, other)
+		}
+	}
+	return rest
+}
+
+// feedMonitors notes a command that was carried out for a connection. Redis hides administration, and so do we.
+func (l *loop) feedMonitors(c *conn, cmd *command, words [][]byte) {
+	if cmd.has("admin") || cmd.has("skip_monitor") {
+		return
+	}
+	peer, local, _ := c.addresses()
+	if c.isUnix() {
+		peer = "unix:" + strings.TrimSuffix(local, ":0")
+	}
+	l.feedLine(c.db, peer, cmd, words)
+}
+
+// feedLine appends one line to the feed: +<seconds>.<microseconds> [<db> <source>] "word" "word". The source is the
+// peer's address, or lua for a command of a script.
+func (l *loop) feedLine(db int, source string, cmd *command, words [][]byte) {
+	l.feed = fmt.Appendf(l.feed, "+%d.%06d [%d %s]", l.now/nanosPerSecond, l.now%nanosPerSecond/1000, db, source)
+	secret := firstSecret(cmd, words)
+	for i, word := range words {
+		l.feed = append(l.feed, ' ')
+		if secret.first <= i && i <= secret.last {
+			l.feed = append(l.feed, `"(redacted)"`...)
+			continue
+		}
+		l.feed = appendQuoted(l.feed, word)
+	}
+	l.feed = append(l.feed, '\r', '\n')
+}
+
+// span is a range of words, both ends included.
+type span struct{ first, last int }
+
+// firstSecret returns which words of a command are a user's name and password.
+func firstSecret(cmd *command, words [][]byte) span {
+	switch cmd.name {
+	case "auth":
+		return span{1, len(words) - 1}
+	case "hello":
+		for i := 2; i < len(words); i++ {
+			if is(words[i], "AUTH") {
+				return span{i + 1, i + 2}
+			}
+		}
+	}
+	return span{-1, -1}
+}
+
+// appendQuoted appends a word in quotes, as Redis writes it: what is not printable ASCII is escaped.
+func appendQuoted(dst, word []byte) []byte {
+	const escaped, letters = "\\\"\n\r\t\a\b", `\"nrtab`
+	dst = append(dst, '"')
+next:
+	for _, b := range word {
+		for i := range len(escaped) {
+			if b == escaped[i] {
+				dst = append(dst, '\\', letters[i])
+				continue next
+			}
+		}
+		if b < ' ' || b > '~' {
+			dst = fmt.Appendf(dst, `\x%02x`, b)
+			continue
+		}
+		dst = append(dst, b)
+	}
+	return append(dst, '"')
+}
+
+// shareFeed sends the lines gathered since the last time to the loops that have monitors. Where a loop is too far behind
+// with what it was sent, its monitors are closed: a feed with gaps would mislead.
+func (l *loop) shareFeed() {
+	feed := l.feed
+	l.feed = nil
+	for _, target := range l.server.loops {
+		if target.monitorCount.Load() == 0 {
+			continue
+		}
+		if target.undelivered.Load() > maxUndelivered {
+			target.post(&envelope{deliver: (*loop).closeMonitors})
+			continue
+		}
+		target.undelivered.Add(int64(len(feed)))
+		target.post(&envelope{deliver: func(l *loop) {
+			l.undelivered.Add(-int64(len(feed)))
+			for _, c := range l.monitors {
+				if c.reply != replyOff {
+					c.push(feed)
+				}
+			}
+		}})
+	}
+}
+
+func (l *loop) closeMonitors() {
+	for _, c := range l.monitors {
+		l.stats.outputLimitCloses++
+		l.close(c)
+	}
+}

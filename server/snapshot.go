@@ -1,0 +1,300 @@
+package server
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/cellserver/cellserver/engine"
+	"github.com/cellserver/cellserver/internal/vfs"
+	"github.com/cellserver/cellserver/persistence"
+)
+
+// snapshots takes snapshots of the keyspace and knows how the last one went. Redis forks for that; here the loops encode
+// a piece each between two passes, while calls go on. A key is in the file as it was at some time between the snapshot's
+// begin and its end.
+type snapshots struct {
+	server *Server
+	disk   vfs.FS
+
+	mu           sync.Mutex
+	running      bool
+	began        time.Time         // the one that is running, or else the last
+	took         time.Duration     // by the last one; negative: there was none
+	saved        time.Time         // when the last good one was begun, or the server was started
+	savedChanges uint64            // the keyspace's changes at that time
+	failed       bool              // the last one
+	count        uint64            // good ones
+	found        persistence.Found // by the last load
+	broken       atomic.Bool       // the last one failed: failed, for the loops
+}
+
+// pieceEntries is how many entries a loop encodes at a time: some 50 microseconds of work.
+const pieceEntries = 512
+
+// everySave is how often the save points are looked at.
+const everySave = 100 * time.Millisecond
+
+// saveRetry is how long a failed snapshot rests before a save point takes the next: Redis's CONFIG_BGSAVE_RETRY_DELAY.
+const saveRetry = 5 * time.Second
+
+var (
+	errSaving  = replyError("ERR Background save already in progress")
+	errSwapped = errors.New("databases were swapped meanwhile")
+)
+
+func newSnapshots(s *Server) *snapshots {
+	return &snapshots{server: s, disk: vfs.OS{}, saved: time.Now(), took: -1}
+}
+
+// begin marks a snapshot as running, unless one is.
+func (p *snapshots) begin() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.running {
+		return errSaving
+	}
+	p.running, p.began = true, time.Now()
+	return nil
+}
+
+// end notes how the snapshot went that began with begin.
+func (p *snapshots) end(changes uint64, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.running, p.failed, p.took = false, err != nil, time.Since(p.began)
+	p.broken.Store(p.failed)
+	if err == nil {
+		p.saved, p.savedChanges = p.began, changes
+		p.count++
+	}
+}
+
+// background takes a snapshot while the loops are at work. It returns at once. changes is how many of the keyspace's the
+// snapshot has at least.
+func (p *snapshots) background(changes uint64) error {
+	if err := p.begin(); err != nil {
+		return err
+	}
+	go func() {
+		err := p.write(p.betweenPasses)
+		for errors.Is(err, errSwapped) {
+			err = p.write(p.betweenPasses)
+		}
+		if err != nil {
+			p.server.log.warning("Background saving error: %v", err)
+		}
+		p.end(changes, err)
+	}()
+	return nil
+}
+
+// atOnce takes a snapshot while nothing else uses the shards.
+func (p *snapshots) atOnce() error {
+	if err := p.begin(); err != nil {
+		return err
+	}
+	changes := p.server.countChanges()
+	err := p.write(p.directly)
+	p.end(changes, err)
+	return err
+}
+
+// directly encodes a piece while nothing else uses the shards.
+func (p *snapshots) directly(shard, db int, cursor uint64, buf []byte) (next uint64, entries []byte, err error) {
+	next, entries = encodePiece(p.server.loops[shard].engine, db, cursor, buf)
+	return next, entries, nil
+}
+
+// A pieceSource encodes the next piece of a database of a shard into buf.
+type pieceSource func(shard, db int, cursor uint64, buf []byte) (next uint64, entries []byte, err error)
+
+// write takes a snapshot of what source gives.
+func (p *snapshots) write(source pieceSource) error {
+	config := p.server.config()
+	swaps := p.server.swaps.Load()
+	header := persistence.RDBHeader{ClockNanos: p.server.clock.now(), Version: redisVersion}
+	file, err := persistence.NewSnapshot(p.disk, filepath.Join(config.Dir, config.DBFilename), header)
+	if err != nil {
+		return err
+	}
+	err = writePieces(file, len(p.server.loops), source)
+	if err == nil && p.server.swaps.Load() != swaps {
+		err = errSwapped
+	}
+	if err != nil {
+		file.Abort()
+		return err
+	}
+	return file.Finish()
+}
+
+// A pieceWriter takes entries of one database: a snapshot, or a new base of the log.
+type pieceWriter interface {
+	Write(db int, entries []byte) error
+}
+
+func writePieces(w pieceWriter, shards int, source pieceSource) error {
+	var buf []byte
+	for shard := range shards {
+		for db := range engine.Databases {
+			for cursor, done := uint64(0), false; !done; done = cursor == 0 {
+				var err error
+				if cursor, buf, err = source(shard, db, cursor, buf[:0]); err != nil {
+					return err
+				}
+				if err = w.Write(db, buf); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+func encodePiece(e *engine.Engine, db int, cursor uint64, buf []byte) (next uint64, entries []byte) {
+	next = e.Scan(db, cursor, pieceEntries, func(key []byte, tatNanos int64) {
+		buf = persistence.AppendEntry(buf, key, tatNanos)
+	})
+	return next, buf
+}
+
+// betweenPasses has a shard's loop encode a piece before its next pass, and waits for it.
+func (p *snapshots) betweenPasses(shard, db int, cursor uint64, buf []byte) (next uint64, entries []byte, err error) {
+	encoded := make(chan struct{})
+	p.server.loops[shard].post(&envelope{onShard: true, deliver: func(l *loop) {
+		l.engine.Advance(l.now)
+		next, entries = encodePiece(l.engine, db, cursor, buf)
+		close(encoded)
+	}})
+	select {
+	case <-encoded:
+		return next, entries, nil
+	case <-p.server.stopped:
+		return 0, nil, ErrServerClosed
+	}
+}
+
+// byPoints takes a snapshot whenever a save point says so.
+func (p *snapshots) byPoints() {
+	for {
+		select {
+		case <-time.After(everySave):
+		case <-p.server.stopped:
+			return
+		}
+		if p.due(time.Now()) {
+			_ = p.background(p.server.changes.Load()) // if one is running, the next look will tell
+		}
+	}
+}
+
+func (p *snapshots) due(now time.Time) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.running || p.failed && now.Sub(p.began) < saveRetry {
+		return false
+	}
+	changes := p.server.changes.Load() - p.savedChanges
+	for _, point := range p.server.config().Save {
+		if int64(changes) >= point.Changes && now.Sub(p.saved) >= time.Duration(point.Seconds)*time.Second {
+			return true
+		}
+	}
+	return false
+}
+
+// load brings back the keyspace of the last snapshot, if there is one. Nothing runs yet.
+func (p *snapshots) load() error {
+	config, began := p.server.config(), time.Now()
+	path := filepath.Join(config.Dir, config.DBFilename)
+	options := persistence.LoadOptions{NowNanos: p.server.clock.now(), Databases: engine.Databases, Strict: config.StrictLoad, Progress: p.server.progress()}
+	found, err := persistence.LoadSnapshot(p.disk, path, options, restorer{p.server})
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	p.server.loaded(found, path, began)
+	return nil
+}
+
+// atEnd takes the last snapshot, once the loops have ended: where there are save points, as in Redis, unless SHUTDOWN has
+// said otherwise.
+func (p *snapshots) atEnd() error {
+	wanted := len(p.server.config().Save) > 0
+	switch p.server.savingAtEnd.Load() {
+	case saveAlways:
+		wanted = true
+	case saveNever:
+		wanted = false
+	}
+	if !wanted {
+		return nil
+	}
+	p.wait()
+	if err := p.atOnce(); err != nil {
+		return fmt.Errorf("the last snapshot failed: %w", err)
+	}
+	return nil
+}
+
+// wait returns when no snapshot is running.
+func (p *snapshots) wait() {
+	for p.isRunning() {
+		time.Sleep(time.Millisecond)
+	}
+}
+
+func (p *snapshots) isRunning() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.running
+}
+
+// What SHUTDOWN says about the last snapshot.
+const (
+	saveByPoints int32 = iota
+	saveAlways
+	saveNever
+)
+
+// info writes INFO's lines on snapshots. changes counts those of the keyspace since the server's start.
+func (p *snapshots) info(b *strings.Builder, changes uint64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	status, running, took, current := "ok", 0, int64(-1), int64(-1)
+	if p.failed {
+		status = "err"
+	}
+	if p.took >= 0 {
+		took = int64(p.took.Seconds())
+	}
+	if p.running {
+		running, current = 1, int64(time.Since(p.began).Seconds())
+	}
+	line(b, "rdb_changes_since_last_save", changes-p.savedChanges)
+	line(b, "rdb_bgsave_in_progress", running)
+	line(b, "rdb_last_save_time", p.saved.Unix())
+	line(b, "rdb_last_bgsave_status", status)
+	line(b, "rdb_last_bgsave_time_sec", took)
+	line(b, "rdb_current_bgsave_time_sec", current)
+	line(b, "rdb_saves", p.count)
+	line(b, "rdb_last_load_keys_expired", p.found.Expired)
+	line(b, "rdb_last_load_keys_loaded", p.found.Entries)
+	never(b, "rdb_last_cow_size") // nothing is copied on write
+}
+
+// countChanges returns how many effects there were, of all shards, which the caller must have.
+func (s *Server) countChanges() (changes uint64) {
+	for _, l := range s.loops {
+		changes += l.engine.Stats().Changes
+	}
+	return changes
+}

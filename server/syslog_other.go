@@ -1,0 +1,10 @@
+//go:build !unix
+
+package server
+
+import "errors"
+
+// openSyslog fails: the system has no such log.
+func openSyslog(_, _ string) (func(level logLevel, text string), error) {
+	return nil, errors.New("this system has none")
+}
