@@ -17,11 +17,15 @@ import (
 )
 
 const (
-	// pingBound is how long a PING may take while others send rubbish, beyond what the machine itself delays.
-	pingBound = 100 * time.Millisecond
-	// fuzzMemoryBound is how much memory the rubbish of all connections may cost at a time, in bytes: some 100 MB, and as much
-	// again several times over where the machine is so busy that the garbage collector comes late.
-	fuzzMemoryBound = 400 << 20
+	// pingBound is how long a PING may take while others send rubbish, beyond what the machine itself delays. One in
+	// latePingShare may take up to pingPatience: a machine with more to do than processors delays one process now and then
+	// and not the other, by which its delay is measured.
+	pingBound     = 100 * time.Millisecond
+	latePingShare = 1000
+	pingPatience  = 5 * time.Second
+	// fuzzMemoryBound is how much memory the rubbish of all connections may cost at a time, in bytes: what one script may take
+	// before it is ended. Without scripts it is some 100 MB; on the portable front end, closed connections that linger add to it.
+	fuzzMemoryBound = 1 << 30
 	// fuzzers is how many connections send rubbish at a time.
 	fuzzers = 12
 )
@@ -55,8 +59,9 @@ func TestFuzzedConnections(t *testing.T) {
 					}
 				})
 			}
-			var slowestPing, slowestEcho time.Duration
-			all.Go(func() { slowestPing, slowestEcho = pingUntil(t, p.address, until) })
+			var pings []time.Duration
+			var slowestEcho time.Duration
+			all.Go(func() { pings, slowestEcho = pingUntil(t, p.address, until) })
 			all.Wait()
 			select {
 			case <-p.ended:
@@ -64,9 +69,16 @@ func TestFuzzedConnections(t *testing.T) {
 			default:
 			}
 			grown := peakResidentBytes(t, p.command.Process.Pid) - before
+			late, slowestPing := 0, time.Duration(0)
+			for _, took := range pings {
+				slowestPing = max(slowestPing, took)
+				if took > pingBound+slowestEcho {
+					late++
+				}
+			}
 			t.Logf("slowest PING %v, slowest echo of the machine %v; memory grew by up to %d MiB", slowestPing, slowestEcho, grown>>20)
-			if slowestPing > pingBound+slowestEcho {
-				t.Errorf("a PING took %v where the machine's own echo takes up to %v", slowestPing, slowestEcho)
+			if late > len(pings)/latePingShare || slowestPing > pingPatience {
+				t.Errorf("%d of %d PINGs took long, up to %v, where the machine's own echo takes up to %v", late, len(pings), slowestPing, slowestEcho)
 			}
 			if grown > fuzzMemoryBound {
 				t.Errorf("memory grew by %d MiB", grown>>20)
@@ -93,11 +105,11 @@ func commandNames(t *testing.T, p *process) (names []string) {
 }
 
 // pingUntil sends PING after PING, and as often the same bytes to a server of the test's own, whose delay is the machine's.
-func pingUntil(t *testing.T, address string, until time.Time) (slowestPing, slowestEcho time.Duration) {
+func pingUntil(t *testing.T, address string, until time.Time) (pings []time.Duration, slowestEcho time.Duration) {
 	echo, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Error(err)
-		return 0, 0
+		return nil, 0
 	}
 	defer echo.Close()
 	go func() {
@@ -125,11 +137,11 @@ func pingUntil(t *testing.T, address string, until time.Time) (slowestPing, slow
 	}
 	ping, own := measure(address), measure(echo.Addr().String())
 	for time.Now().Before(until) && !t.Failed() {
-		slowestPing = max(slowestPing, ping())
+		pings = append(pings, ping())
 		slowestEcho = max(slowestEcho, own())
 		time.Sleep(time.Millisecond)
 	}
-	return slowestPing, slowestEcho
+	return pings, slowestEcho
 }
 
 // A fuzzer makes up what a broken or hostile client sends.
