@@ -6,10 +6,10 @@ import (
 	"io/fs"
 	"maps"
 	"os"
-	"path/filepath"
-	"runtime"
 	"strings"
 	"unicode"
+
+	"github.com/cellserver/cellserver/internal/vfs"
 )
 
 // Load replaces all users by those of an ACL file. Users who are the same as before keep their connections. It returns
@@ -112,49 +112,14 @@ func (s *Store) parseRules(faults *strings.Builder, place string, words []string
 	return p
 }
 
-// Save writes all users to an ACL file. The file is the old one or the new one at any instant, also where the machine
-// fails: the new one is written beside it, brought to the disk and renamed.
-func (s *Store) Save(path string) (err error) {
-	lines := s.List()
-	file, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".tmp-*")
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			file.Close()
-			os.Remove(file.Name())
-		}
-	}()
-	if old, statErr := os.Stat(path); statErr == nil {
-		if err := file.Chmod(old.Mode().Perm()); err != nil && runtime.GOOS != "windows" {
-			return err
-		}
-	}
-	if _, err := file.WriteString(strings.Join(lines, "\n") + "\n"); err != nil {
-		return err
-	}
-	if err := file.Sync(); err != nil {
-		return err
-	}
-	if err := file.Close(); err != nil {
-		return err
-	}
-	if err := os.Rename(file.Name(), path); err != nil {
-		return err
-	}
-	return syncFolder(filepath.Dir(path))
-}
+// newFileMode is for an ACL file that was not there: it holds hashes of passwords.
+const newFileMode = 0o600
 
-// syncFolder brings a rename to the disk. Windows has no such call, and needs none.
-func syncFolder(path string) error {
-	if runtime.GOOS == "windows" {
-		return nil
+// Save writes all users to an ACL file, in one step.
+func (s *Store) Save(path string) error {
+	mode := fs.FileMode(newFileMode)
+	if old, err := os.Stat(path); err == nil {
+		mode = old.Mode().Perm()
 	}
-	folder, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	defer folder.Close()
-	return folder.Sync()
+	return vfs.Replace(path, []byte(strings.Join(s.List(), "\n")+"\n"), mode)
 }

@@ -3,11 +3,12 @@ package config
 import (
 	"bytes"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/cellserver/cellserver/internal/vfs"
 )
 
 // generated stands before what CONFIG REWRITE has added to a file.
@@ -135,32 +136,5 @@ func replaceFile(path string, content []byte) (err error) {
 	if err != nil {
 		return cause(err)
 	}
-	folder := filepath.Dir(path)
-	file, err := os.CreateTemp(folder, filepath.Base(path)+".*.tmp")
-	if err != nil {
-		return cause(err)
-	}
-	err = fill(file, content, info.Mode().Perm())
-	if err == nil {
-		err = os.Rename(file.Name(), path)
-	}
-	if err != nil {
-		os.Remove(file.Name())
-		return cause(err)
-	}
-	return cause(syncFolder(folder))
-}
-
-func fill(file *os.File, content []byte, mode fs.FileMode) error {
-	_, err := file.Write(content)
-	if err == nil {
-		err = file.Chmod(mode)
-	}
-	if err == nil {
-		err = file.Sync()
-	}
-	if closeErr := file.Close(); err == nil {
-		err = closeErr
-	}
-	return err
+	return cause(vfs.Replace(path, content, info.Mode().Perm()))
 }

@@ -41,7 +41,7 @@ var cellserver = house{
 		"keyspace":       {row: 1, only: []string{"internal/*"}, pure: true},
 		"persistence":    {row: 1, only: []string{"internal/*", "resp"}},
 		"cluster":        {row: 1, only: []string{"internal/*"}},
-		"config":         {row: 1, only: []string{"resp"}},
+		"config":         {row: 1, only: []string{"internal/*", "resp"}},
 		"acl":            {row: 1, only: []string{"internal/*"}},
 		"gcra":           {row: 0, pure: true},
 		"resp":           {row: 0, pure: true},
