@@ -84,10 +84,7 @@ func (s *Store) Authenticate(name string, password []byte) (*User, error) {
 // SetUser applies rules to a user, or to a new one, all or none. The error is ErrUserName, a *RuleError or an
 // *UnmatchedError.
 func (s *Store) SetUser(name string, words []string) error {
-	if hasSpaces(name) {
-		return ErrUserName
-	}
-	rules, err := joinSelectors(words)
+	rules, err := rulesFor(name, words)
 	if err != nil {
 		return err
 	}
@@ -108,10 +105,7 @@ func (s *Store) SetUser(name string, words []string) error {
 // Define makes the user of a line "user <name> <rule>..." of redis.conf, where each can be defined once. Its errors are
 // SetUser's and that of a second definition.
 func (s *Store) Define(name string, words []string) error {
-	if hasSpaces(name) {
-		return ErrUserName
-	}
-	rules, err := joinSelectors(words)
+	rules, err := rulesFor(name, words)
 	if err != nil {
 		return err
 	}
@@ -130,6 +124,14 @@ func (s *Store) Define(name string, words []string) error {
 	s.configured[name] = true
 	s.putUser(name, defined)
 	return nil
+}
+
+// rulesFor returns the rules that the words make up, for a user whose name can be one.
+func rulesFor(name string, words []string) ([]string, error) {
+	if hasSpaces(name) {
+		return nil, ErrUserName
+	}
+	return joinSelectors(words)
 }
 
 // applyAll applies rules to a profile that is not in use.
