@@ -112,15 +112,25 @@ func (l *loop) permit(c *conn, cmd *command, words [][]byte) error {
 	if c.mustAuthenticate() && !cmd.has("no_auth") {
 		return errNoAuth
 	}
-	denial := l.server.acl.Check(c.user, l.accessRequest(cmd, words))
-	if denial == nil {
-		return nil
-	}
 	context := acl.TopLevel
 	if c.multi != nil {
 		context = acl.InTransaction
 	}
-	l.logDenial(c, acl.LogEntry{Reason: denial.Reason, Context: context, Object: denial.Object, Username: c.user.Name()})
+	if denial := l.denial(c, cmd, words, context); denial != nil {
+		return denial
+	}
+	return nil
+}
+
+// denial says why the connection's user may not give a command, and logs it; nil: the user may.
+func (l *loop) denial(c *conn, cmd *command, words [][]byte, context acl.Context) *acl.Denial {
+	if c.user.Unrestricted() {
+		return nil
+	}
+	denial := l.server.acl.Check(c.user, l.accessRequest(cmd, words))
+	if denial != nil {
+		l.logDenial(c, acl.LogEntry{Reason: denial.Reason, Context: context, Object: denial.Object, Username: c.user.Name()})
+	}
 	return denial
 }
 
@@ -131,28 +141,20 @@ func (c *conn) mustAuthenticate() bool {
 
 // permitQueued is permit for a command that EXEC is about to carry out: the user may have lost the right to it since.
 func (l *loop) permitQueued(c *conn, cmd *command, words [][]byte) error {
-	if c.user.Unrestricted() {
-		return nil
-	}
-	denial := l.server.acl.Check(c.user, l.accessRequest(cmd, words))
+	denial := l.denial(c, cmd, words, acl.InTransaction)
 	if denial == nil {
 		return nil
 	}
-	l.logDenial(c, acl.LogEntry{Reason: denial.Reason, Context: acl.InTransaction, Object: denial.Object, Username: c.user.Name()})
 	return replyError("NOPERM ACLs rules changed between the moment the transaction was accumulated and the EXEC call. " +
 		"This command is no longer allowed for the following reason: " + denial.ReasonAtExec())
 }
 
 // permitInScript is permit for a command of a script. The script's connection is the caller's user's.
 func (l *loop) permitInScript(c *conn, cmd *command, words [][]byte) error {
-	if c.user.Unrestricted() {
-		return nil
-	}
-	denial := l.server.acl.Check(c.user, l.accessRequest(cmd, words))
+	denial := l.denial(c, cmd, words, acl.InScript)
 	if denial == nil {
 		return nil
 	}
-	l.logDenial(c, acl.LogEntry{Reason: denial.Reason, Context: acl.InScript, Object: denial.Object, Username: c.user.Name()})
 	return replyError("ERR The user executing the script " + denial.ReasonInScript())
 }
 

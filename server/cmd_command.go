@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/cellserver/cellserver/internal/glob"
 	"github.com/cellserver/cellserver/resp"
 )
 
@@ -209,7 +210,7 @@ func commandList(l *loop, _ *conn, args [][]byte, w *resp.Writer) {
 		category := "@" + strings.ToLower(string(args[4]))
 		matching = func(c *command) bool { return slices.Contains(strings.Fields(c.categories), category) }
 	case len(args) == 5 && is(args[2], "FILTERBY") && is(args[3], "PATTERN"):
-		matching = func(c *command) bool { return matches(args[4], []byte(c.fullName())) }
+		matching = func(c *command) bool { return glob.Match(args[4], []byte(c.fullName())) }
 	default:
 		w.Error(errSyntax.Error())
 		return

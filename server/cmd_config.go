@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/cellserver/cellserver/config"
+	"github.com/cellserver/cellserver/internal/glob"
 	"github.com/cellserver/cellserver/resp"
 )
 
@@ -25,10 +26,6 @@ var appliers = []applier{
 		return nil
 	}},
 	{[]string{"tls-cert-file", "tls-key-file", "tls-ca-cert-file", "tls-ca-cert-dir", "tls-auth-clients", "tls-protocols", "tls-ciphers"}, (*Server).applyTLS},
-	{[]string{"slowlog-log-slower-than", "slowlog-max-len", "latency-monitor-threshold", "latency-tracking"}, func(s *Server, next *Config) error {
-		s.monitoring.configure(next)
-		return nil
-	}},
 	{[]string{"proto-max-bulk-len"}, func(s *Server, next *Config) error {
 		s.tell(func(l *loop) {
 			for _, c := range l.conns {
@@ -77,7 +74,7 @@ func configGet(l *loop, _ *conn, args [][]byte, w *resp.Writer) {
 	}
 	current := l.server.config()
 	found := current.Get(func(name string) bool {
-		return slices.ContainsFunc(patterns, func(pattern []byte) bool { return matches(pattern, []byte(name)) })
+		return slices.ContainsFunc(patterns, func(pattern []byte) bool { return glob.Match(pattern, []byte(name)) })
 	})
 	w.Map(len(found))
 	for _, value := range found {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/cellserver/cellserver/engine"
 	"github.com/cellserver/cellserver/keyspace"
+	"github.com/cellserver/cellserver/persistence"
 	"github.com/cellserver/cellserver/resp"
 )
 
@@ -179,15 +180,6 @@ func typeOf(s *Server, c *call, w *resp.Writer) {
 	}
 }
 
-// expiryMillis returns the time at which Redis would let a key with this TAT expire: never before the TAT.
-func expiryMillis(tatNanos int64) int64 {
-	millis := tatNanos / nanosPerMilli
-	if tatNanos%nanosPerMilli > 0 {
-		millis++
-	}
-	return millis
-}
-
 // inSeconds rounds milliseconds to seconds as TTL and EXPIRETIME do.
 func inSeconds(millis int64) int64 { return (millis + 500) / 1000 }
 
@@ -200,7 +192,7 @@ func writeExpiry(s *Server, c *call, w *resp.Writer, of func(expiryMillis, nowMi
 		w.Int(-2)
 		return
 	}
-	w.Int(of(expiryMillis(tatNanos), e.Now()/nanosPerMilli))
+	w.Int(of(persistence.ExpiryMillis(tatNanos), e.Now()/nanosPerMilli))
 }
 
 func ttl(s *Server, c *call, w *resp.Writer) {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/cellserver/cellserver/engine"
+	"github.com/cellserver/cellserver/internal/glob"
 	"github.com/cellserver/cellserver/resp"
 )
 
@@ -26,7 +27,7 @@ func keys(l *loop, c *conn, args [][]byte, w *resp.Writer) {
 	count := 0
 	l.everywhere(func(e *engine.Engine) {
 		e.Each(c.db, func(key []byte, _ int64) {
-			if matches(args[1], key) {
+			if glob.Match(args[1], key) {
 				found.Bulk(key)
 				count++
 			}
@@ -215,7 +216,7 @@ func scan(l *loop, c *conn, args [][]byte, w *resp.Writer) {
 		l.exclusively([]int{int(shard)}, func() {
 			within = l.server.loops[shard].engine.Scan(c.db, within, options.count-looked, func(key []byte, _ int64) {
 				looked++
-				if options.pattern == nil || matches(options.pattern, key) {
+				if options.pattern == nil || glob.Match(options.pattern, key) {
 					found.Bulk(key)
 					matched++
 				}

@@ -63,7 +63,7 @@ func latencyReset(l *loop, _ *conn, args [][]byte, w *resp.Writer) {
 }
 
 func latencyDoctor(l *loop, _ *conn, _ [][]byte, w *resp.Writer) {
-	w.Verbatim("txt", l.server.latency.report(l.server.monitoring.latencyThreshold.Load()))
+	w.Verbatim("txt", l.server.latency.report(l.server.config().LatencyMonitorThresholdMillis))
 }
 
 // latencyHistogram answers LATENCY HISTOGRAM [command...]: for each command called how often, and how many calls took up

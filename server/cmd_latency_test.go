@@ -36,8 +36,8 @@ func TestLatencyEvents(t *testing.T) {
 		})
 		c := dial(t, s)
 		dialogue{{"DEBUG SLEEP 0.02", "OK"}, {"LATENCY LATEST", "[]"}, {"LATENCY DOCTOR", `"Nothing has taken 1000 ms*"`}}.run(t, c)
-		s.monitoring.latencyThreshold.Store(20)
 		dialogue{
+			{"CONFIG SET latency-monitor-threshold 20", "OK"},
 			{"DEBUG SLEEP 0.02", "OK"},
 			{"LATENCY LATEST", `[*["command" * * *]*]`},
 			{"LATENCY HISTORY command", "[[* *]*]"},

@@ -42,7 +42,7 @@ func (s *slowlog) add(server *Server, c *conn, words [][]byte, spent time.Durati
 	e.id = s.nextID
 	s.nextID++
 	s.entries = append(s.entries, e)
-	if beyond := len(s.entries) - int(server.monitoring.slowlogMaxLen.Load()); beyond > 0 {
+	if beyond := len(s.entries) - int(server.config().SlowlogMaxLen); beyond > 0 {
 		s.entries = append(s.entries[:0], s.entries[beyond:]...)
 	}
 }

@@ -208,7 +208,7 @@ func (l *loop) lookAtDisk() {
 			return
 		}
 	}
-	if s.snapshots.broken.Load() && s.config().StopWritesOnBGSaveError && len(s.config().Save) > 0 {
+	if s.snapshots.failed.Load() && s.config().StopWritesOnBGSaveError && len(s.config().Save) > 0 {
 		l.misconfigured = errSnapshotBroken
 	}
 }

@@ -50,7 +50,7 @@ func (l *loop) noteLatency(slow bool, spent time.Duration) {
 
 // noteEvent tells LATENCY of an event. Any goroutine may call it.
 func (s *Server) noteEvent(event string, spent time.Duration) {
-	threshold := s.monitoring.latencyThreshold.Load()
+	threshold := s.config().LatencyMonitorThresholdMillis
 	if threshold > 0 && spent.Milliseconds() >= threshold {
 		s.latency.add(event, s.clock.now()/nanosPerSecond, spent.Milliseconds())
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/cellserver/cellserver/internal/glob"
 	"github.com/cellserver/cellserver/resp"
 )
 
@@ -128,7 +129,7 @@ func (p *pubsub) channels(kind channelKind, pattern []byte) []string {
 	defer p.mu.Unlock()
 	var names []string
 	for name := range p.subscribers[kind] {
-		if pattern == nil || matches(pattern, []byte(name)) {
+		if pattern == nil || glob.Match(pattern, []byte(name)) {
 			names = append(names, name)
 		}
 	}
@@ -200,7 +201,7 @@ func (s *Server) publish(kind channelKind, channel, payload []byte) (receivers i
 	add(kind, string(channel), p.subscribers[kind][string(channel)])
 	if kind == plainChannel {
 		for pattern, subscribers := range p.subscribers[channelPattern] {
-			if matches([]byte(pattern), channel) {
+			if glob.Match([]byte(pattern), channel) {
 				add(channelPattern, pattern, subscribers)
 			}
 		}

@@ -43,7 +43,6 @@ type Server struct {
 	acl          *acl.Store
 	runID        string // 40 hex digits, as INFO tells it
 
-	monitoring  monitoring
 	slowlog     slowlog
 	latency     latencyMonitor
 	memory      memoryWatch
@@ -92,7 +91,6 @@ func New(config Config) (*Server, error) {
 		pubsub:       newPubsub(),
 		endRequested: make(chan struct{}),
 	}
-	s.monitoring.configure(&config)
 	s.resting.log = log
 	s.acl = newACL(s.commands)
 	if err := s.loadUsers(&config); err != nil {

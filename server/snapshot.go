@@ -28,10 +28,9 @@ type snapshots struct {
 	took         time.Duration     // by the last one; negative: there was none
 	saved        time.Time         // when the last good one was begun, or the server was started
 	savedChanges uint64            // the keyspace's changes at that time
-	failed       bool              // the last one
 	count        uint64            // good ones
 	found        persistence.Found // by the last load
-	broken       atomic.Bool       // the last one failed: failed, for the loops
+	failed       atomic.Bool       // the last one; the loops look at it
 }
 
 // pieceEntries is how many entries a loop encodes at a time: some 50 microseconds of work.
@@ -67,8 +66,8 @@ func (p *snapshots) begin() error {
 func (p *snapshots) end(changes uint64, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.running, p.failed, p.took = false, err != nil, time.Since(p.began)
-	p.broken.Store(p.failed)
+	p.running, p.took = false, time.Since(p.began)
+	p.failed.Store(err != nil)
 	if err == nil {
 		p.saved, p.savedChanges = p.began, changes
 		p.count++
@@ -197,7 +196,7 @@ func (p *snapshots) byPoints() {
 func (p *snapshots) due(now time.Time) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.running || p.failed && now.Sub(p.began) < saveRetry {
+	if p.running || p.failed.Load() && now.Sub(p.began) < saveRetry {
 		return false
 	}
 	changes := p.server.changes.Load() - p.savedChanges
@@ -270,7 +269,7 @@ func (p *snapshots) info(b *strings.Builder, changes uint64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	status, running, took, current := "ok", 0, int64(-1), int64(-1)
-	if p.failed {
+	if p.failed.Load() {
 		status = "err"
 	}
 	if p.took >= 0 {

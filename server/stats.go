@@ -2,7 +2,6 @@ package server
 
 import (
 	"strings"
-	"sync/atomic"
 	"time"
 )
 
@@ -110,24 +109,9 @@ func (s *loopStats) reject(cmd *command) {
 	}
 }
 
-// monitoring is the configuration of what is measured. CONFIG SET may store into it while the loops read.
-type monitoring struct {
-	slowerThan       atomic.Int64 // µs from which a command is in SLOWLOG; negative: none is
-	slowlogMaxLen    atomic.Int64 // entries
-	latencyThreshold atomic.Int64 // ms from which LATENCY has an event; 0: never
-	latencyTracking  atomic.Bool  // whether commands' latencies are recorded
-}
-
-func (m *monitoring) configure(c *Config) {
-	m.slowerThan.Store(c.SlowlogLogSlowerThanMicros)
-	m.slowlogMaxLen.Store(c.SlowlogMaxLen)
-	m.latencyThreshold.Store(c.LatencyMonitorThresholdMillis)
-	m.latencyTracking.Store(c.LatencyTracking)
-}
-
 // isSlow says whether SLOWLOG wants a command that took so long.
-func (m *monitoring) isSlow(spent time.Duration) bool {
-	slowerThan := m.slowerThan.Load()
+func (s *Server) isSlow(spent time.Duration) bool {
+	slowerThan := s.config().SlowlogLogSlowerThanMicros
 	return slowerThan >= 0 && spent.Microseconds() >= slowerThan
 }
 
@@ -137,7 +121,7 @@ func (l *loop) book(cmd *command, calls int, spent time.Duration) {
 	l.stats.commands += uint64(calls)
 	s.calls += uint64(calls)
 	s.nanos += int64(spent)
-	if !l.server.monitoring.latencyTracking.Load() {
+	if !l.server.config().LatencyTracking {
 		return
 	}
 	if s.latency == nil {
@@ -158,7 +142,7 @@ func (l *loop) bookSweep(spent time.Duration, cutShort bool) {
 // bookOne counts a command that was timed by itself.
 func (l *loop) bookOne(c *conn, cmd *command, words [][]byte, spent time.Duration) {
 	l.book(cmd, 1, spent)
-	if l.server.monitoring.isSlow(spent) && !cmd.has("skip_slowlog") {
+	if l.server.isSlow(spent) && !cmd.has("skip_slowlog") {
 		l.server.slowlog.add(l.server, c, redacted(cmd, words), spent)
 	}
 	l.noteLatency(cmd.slow, spent)
@@ -183,7 +167,7 @@ func (l *loop) bookBatch(b *batch) {
 		}
 		first = end
 	}
-	if l.server.monitoring.isSlow(b.spent) {
+	if l.server.isSlow(b.spent) {
 		l.logSlowCalls(b, keys)
 	}
 	l.noteLatency(anySlow, b.spent)
@@ -212,7 +196,7 @@ func (l *loop) logSlowCalls(b *batch, keys int) {
 		if c.command == nil {
 			continue
 		}
-		if part := b.spent * time.Duration(c.keys()) / time.Duration(keys); l.server.monitoring.isSlow(part) {
+		if part := b.spent * time.Duration(c.keys()) / time.Duration(keys); l.server.isSlow(part) {
 			l.server.slowlog.add(l.server, c.conn, c.words(), part)
 		}
 	}

@@ -89,8 +89,9 @@ func TestBatchTimeIsDividedByKeys(t *testing.T) {
 	}
 	l.addKeyed(b, conns[0], find("mget"), words, l.server.key(0, words[1]))
 	b.spent = 100 * time.Millisecond
-	l.server.monitoring.slowerThan.Store(50_000)
-	l.server.monitoring.latencyThreshold.Store(100)
+	measuring := l.server.config().Clone()
+	measuring.SlowlogLogSlowerThanMicros, measuring.LatencyMonitorThresholdMillis = 50_000, 100
+	l.server.settings.Store(measuring)
 	l.bookBatch(b)
 	for name, want := range map[string]time.Duration{"mget": 90 * time.Millisecond, "cl.throttle": 10 * time.Millisecond} {
 		if got := time.Duration(l.stats.byCommand[find(name).index].nanos); got != want {
