@@ -42,39 +42,32 @@ type Config struct {
 	LatencyTracking                bool
 	LatencyTrackingInfoPercentiles []float64
 
-	// Memory and scripts.
-	MaxMemory                int64 // bytes; 0: no limit
-	MaxMemoryPolicy          string
+	// Scripts.
 	BusyReplyThresholdMillis int64 // 0: a script may run for ever
 
 	// What is kept on disk.
 	Dir                      string // absolute
 	Save                     []SavePoint
 	DBFilename               string
-	RDBCompression           bool
-	RDBChecksum              bool
 	StopWritesOnBGSaveError  bool
 	AppendOnly               bool
 	AppendDirname            string
 	AppendFilename           string
 	AppendFsync              string // everysec, always or no
-	NoAppendFsyncOnRewrite   bool
-	AutoAOFRewritePercentage int // 0: never by itself
+	AutoAOFRewritePercentage int    // 0: never by itself
 	AutoAOFRewriteMinSize    int64
 	AOFLoadTruncated         bool
-	AOFUseRDBPreamble        bool
 	AOFTimestampEnabled      bool
 	StrictLoad               bool // a file that holds anything but limiter keys stops the start
 
 	// The process.
-	LogLevel               string // debug, verbose, notice or warning
-	LogFile                string // empty: standard output
-	SyslogEnabled          bool
-	SyslogIdent            string
-	SyslogFacility         string
-	PIDFile                string
-	Supervised             string // upstart, systemd, auto or no
-	ShutdownTimeoutSeconds int
+	LogLevel       string // debug, verbose, notice or warning
+	LogFile        string // empty: standard output
+	SyslogEnabled  bool
+	SyslogIdent    string
+	SyslogFacility string
+	PIDFile        string
+	Supervised     string // upstart, systemd, auto or no
 
 	// Our own.
 	Shards        int    // event loops, each the owner of one shard of the keyspace

@@ -318,6 +318,19 @@ func TestWhatIsKeptAndNoted(t *testing.T) {
 	}
 }
 
+// TestMaxMemoryIsNoted: somebody might rely on it.
+func TestMaxMemoryIsNoted(t *testing.T) {
+	for text, notes := range map[string]int{"maxmemory 0\n": 0, "maxmemory 1gb\n": 1} {
+		c, err := load(t, text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(c.Notes) != notes || notes == 1 && !strings.HasPrefix(c.Notes[0], "maxmemory: memory is not limited yet") {
+			t.Errorf("%q: notes %q", text, c.Notes)
+		}
+	}
+}
+
 // TestStockFile reads the redis.conf that Debian ships.
 func TestStockFile(t *testing.T) {
 	const stock = "/etc/redis/redis.conf"

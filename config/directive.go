@@ -92,6 +92,14 @@ func staysInForeground(value string) string {
 	return "daemonize yes: cellserver stays in the foreground, where a supervisor or the shell's & takes care of it"
 }
 
+// limitsNothing notes a maxmemory, on which somebody might rely.
+func limitsNothing(text string) string {
+	if text == "0" {
+		return ""
+	}
+	return "maxmemory: memory is not limited yet; keys take some 40 bytes each and live only until their limit is full again"
+}
+
 // A Value is what CONFIG GET tells of a directive, under one of its names.
 type Value struct{ Name, Text string }
 

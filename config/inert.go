@@ -1,6 +1,7 @@
 package config
 
-// inert are the directives of Redis 7.0 that cannot concern a rate limiter. Their values are checked, kept and shown.
+// inert are the directives of Redis 7.0 that have no effect here, nearly all because they cannot concern a rate limiter. Their
+// values are checked, kept and shown.
 var inert = []directive{
 	{name: "active-defrag-cycle-max", kind: integer{1, 99}, value: "25"},
 	{name: "active-defrag-cycle-min", kind: integer{1, 99}, value: "1"},
@@ -14,6 +15,7 @@ var inert = []directive{
 	{name: "always-show-logo", kind: boolean{}, value: "no", when: atStart},
 	{name: "aof-disable-auto-gc", kind: boolean{}, value: "no"},
 	{name: "aof-rewrite-incremental-fsync", kind: boolean{}, value: "yes"},
+	{name: "aof-use-rdb-preamble", kind: boolean{}, value: "yes"},
 	{name: "aof_rewrite_cpulist", kind: anyText, when: atStart},
 	{name: "bgsave_cpulist", kind: anyText, when: atStart},
 	{name: "bind-source-addr", kind: anyText},
@@ -62,11 +64,14 @@ var inert = []directive{
 	{name: "list-max-listpack-size", alias: "list-max-ziplist-size", kind: integer{-maxInt - 1, maxInt}, value: "-2"},
 	{name: "masterauth", kind: anyText},
 	{name: "masteruser", kind: anyText},
+	{name: "maxmemory", kind: anyBytes, value: "0", note: limitsNothing},
 	{name: "maxmemory-clients", kind: memory{percent: true}, value: "0"},
 	{name: "maxmemory-eviction-tenacity", kind: integer{0, 100}, value: "10"},
+	{name: "maxmemory-policy", kind: choice{"volatile-lru", "volatile-lfu", "volatile-random", "volatile-ttl", "allkeys-lru", "allkeys-lfu", "allkeys-random", "noeviction"}, value: "noeviction"},
 	{name: "maxmemory-samples", kind: integer{1, maxInt}, value: "5"},
 	{name: "min-replicas-max-lag", alias: "min-slaves-max-lag", kind: count, value: "10"},
 	{name: "min-replicas-to-write", alias: "min-slaves-to-write", kind: count, value: "0"},
+	{name: "no-appendfsync-on-rewrite", kind: boolean{}, value: "no"},
 	{name: "notify-keyspace-events", kind: events{}},
 	{name: "oom-score-adj", kind: choice{"no", "yes", "relative", "absolute"}, value: "no"},
 	{name: "oom-score-adj-values", kind: oomScores{}, value: "0 200 800"},
@@ -74,6 +79,8 @@ var inert = []directive{
 	{name: "propagation-error-behavior", kind: choice{"ignore", "panic", "panic-on-replicas"}, value: "ignore"},
 	{name: "rdb-del-sync-files", kind: boolean{}, value: "no"},
 	{name: "rdb-save-incremental-fsync", kind: boolean{}, value: "yes"},
+	{name: "rdbchecksum", kind: boolean{}, value: "yes", when: atStart},
+	{name: "rdbcompression", kind: boolean{}, value: "yes"},
 	{name: "repl-backlog-size", kind: anyBytes, value: "1048576"},
 	{name: "repl-backlog-ttl", kind: long, value: "3600"},
 	{name: "repl-disable-tcp-nodelay", kind: boolean{}, value: "no"},
@@ -99,6 +106,7 @@ var inert = []directive{
 	{name: "set-proc-title", kind: boolean{}, value: "yes", when: atStart},
 	{name: "shutdown-on-sigint", kind: choices{"default", "save", "nosave", "now", "force"}, value: "default"},
 	{name: "shutdown-on-sigterm", kind: choices{"default", "save", "nosave", "now", "force"}, value: "default"},
+	{name: "shutdown-timeout", kind: count, value: "10"},
 	{name: "socket-mark-id", kind: integer{0, maxUint}, value: "0", when: atStart},
 	{name: "stream-node-max-bytes", kind: anyBytes, value: "4096"},
 	{name: "stream-node-max-entries", kind: long, value: "100"},

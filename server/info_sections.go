@@ -250,16 +250,13 @@ func infoErrorStats(_ *Server, t *totals, b *strings.Builder) {
 	}
 }
 
-// latencyPercentiles are those that INFO tells, Redis's latency-tracking-info-percentiles.
-var latencyPercentiles = []float64{50, 99, 99.9}
-
 func infoLatencyStats(s *Server, t *totals, b *strings.Builder) {
 	for i, c := range t.byCommand {
 		if c.latency == nil {
 			continue
 		}
 		var parts []string
-		for _, percent := range latencyPercentiles {
+		for _, percent := range s.config().LatencyTrackingInfoPercentiles {
 			parts = append(parts, fmt.Sprintf("p%g=%.3f", percent, float64(c.latency.percentile(percent))/1000))
 		}
 		fmt.Fprintf(b, "latency_percentiles_usec_%s:%s\r\n", s.commands.all[i].fullName(), strings.Join(parts, ","))

@@ -58,6 +58,10 @@ func TestCommandStats(t *testing.T) {
 		if got := infoField(c, "latencystats", "latency_percentiles_usec_cl.throttle"); !regexp.MustCompile(`^p50=\d+\.\d{3},p99=\d+\.\d{3},p99.9=\d+\.\d{3}$`).MatchString(got) {
 			t.Errorf("latencystats: %s", got)
 		}
+		c.do("CONFIG", "SET", "latency-tracking-info-percentiles", "25 99.99")
+		if got := infoField(c, "latencystats", "latency_percentiles_usec_cl.throttle"); !regexp.MustCompile(`^p25=\d+\.\d{3},p99.99=\d+\.\d{3}$`).MatchString(got) {
+			t.Error("other percentiles:", got)
+		}
 		if got := c.run("LATENCY HISTOGRAM get"); !fits(`["get" ["calls" 300 "histogram_usec" [* 300]]]`, got) {
 			t.Error("LATENCY HISTOGRAM", got)
 		}
