@@ -7,15 +7,15 @@ import (
 	"math/rand/v2"
 	"net"
 	"os"
-	"os/exec"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
-	"time"
+
+	"github.com/cellserver/cellserver/internal/realredis"
 )
 
-// redis is a connection to a redis-server (7.0.15 is known to agree) that lives as long as the test.
+// redis is a connection to a redis-server that lives as long as the test.
 type redis struct {
 	t testing.TB
 	net.Conn
@@ -24,32 +24,12 @@ type redis struct {
 
 func startRedis(t testing.TB) *redis {
 	t.Helper()
-	path, err := exec.LookPath("redis-server")
+	nc, err := net.Dial("tcp", realredis.Start(t).Address)
 	if err != nil {
-		if os.Getenv("CELLSERVER_REQUIRE_TOOLS") == "1" {
-			t.Fatal(err)
-		}
-		t.Skip("no Redis to compare with: ", err)
-	}
-	socket := fmt.Sprintf("%s/acl-%d.sock", os.TempDir(), os.Getpid()) // t.TempDir's path can be too long for a socket
-	command := exec.Command(path, "--port", "0", "--unixsocket", socket, "--save", "", "--dir", t.TempDir())
-	if err := command.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		_ = command.Process.Kill() // fails only where it has ended
-		_ = command.Wait()         // it was killed, and says so
-		os.Remove(socket)
-	})
-	for range 500 {
-		if nc, err := net.Dial("unix", socket); err == nil {
-			t.Cleanup(func() { nc.Close() })
-			return &redis{t, nc, bufio.NewReader(nc)}
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
-	t.Fatal("Redis does not start")
-	return nil
+	t.Cleanup(func() { nc.Close() })
+	return &redis{t, nc, bufio.NewReader(nc)}
 }
 
 // do sends a command and returns the reply's strings, one beneath the other.

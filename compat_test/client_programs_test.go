@@ -11,22 +11,24 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/cellserver/cellserver/internal/realredis"
 )
 
 // program builds the language's program where all that it needs is there; else the test ends.
 func (l language) program(t *testing.T) []string {
 	t.Helper()
 	for _, name := range l.tools {
-		tool(t, name)
+		realredis.Tool(t, name)
 	}
 	if len(l.probe) > 0 {
 		if out, err := exec.Command(l.probe[0], l.probe[1:]...).CombinedOutput(); err != nil {
-			missing(t, fmt.Sprintf("no library: %v\n%s", err, out))
+			realredis.Missing(t, fmt.Sprintf("no library: %v\n%s", err, out))
 		}
 	}
 	installed, err := installedClients()
 	if err != nil {
-		missing(t, err)
+		realredis.Missing(t, err)
 	}
 	return l.build(t, filepath.Join(installed, l.folder))
 }
@@ -49,7 +51,7 @@ func needInstalled(t *testing.T, installed, pins string) {
 	}
 	got, err := os.ReadFile(filepath.Join(installed, pins+".installed"))
 	if err != nil || !bytes.Equal(got, want) {
-		missing(t, "not installed, or other versions: run compat_test/clients/install ", filepath.Base(installed))
+		realredis.Missing(t, "not installed, or other versions: run compat_test/clients/install ", filepath.Base(installed))
 	}
 }
 

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/cellserver/cellserver/internal/realredis"
 )
 
 // TestGoRedis uses go-redis as an application does, in both versions of the protocol and on both front ends.
@@ -110,7 +112,7 @@ func TestDatabases(t *testing.T) {
 }
 
 func TestRedisCli(t *testing.T) {
-	cli := tool(t, "redis-cli")
+	cli := realredis.Tool(t, "redis-cli")
 	p := start(t)
 	port := p.address[strings.LastIndex(p.address, ":")+1:]
 	run := func(input string, arguments ...string) string {
@@ -152,7 +154,7 @@ func TestRedisCli(t *testing.T) {
 }
 
 func TestRedisBenchmark(t *testing.T) {
-	benchmark := tool(t, "redis-benchmark")
+	benchmark := realredis.Tool(t, "redis-benchmark")
 	p := start(t, "--shards", "2")
 	port := p.address[strings.LastIndex(p.address, ":")+1:]
 	out, err := exec.Command(benchmark, "-p", port, "-c", "50", "-n", "20000", "-t", "ping", "--csv").CombinedOutput()

@@ -8,13 +8,14 @@ import (
 	"maps"
 	"net"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/cellserver/cellserver/internal/realredis"
 )
 
 // The differential tests send the same commands to a Redis 7 and to cellserver and compare the replies byte for byte. What
@@ -37,33 +38,8 @@ type duel struct{ redis, cell rival }
 func startDuel(t testing.TB, cellOptions, shared []string) *duel {
 	t.Helper()
 	return &duel{
-		redis: rival{"redis", startRedis(t, shared...)},
+		redis: rival{"redis", realredis.Start(t, append([]string{"--save", ""}, shared...)...).Address},
 		cell:  rival{"cellserver", start(t, append(slices.Clone(cellOptions), shared...)...).address},
-	}
-}
-
-// startRedis starts a Redis on a free port and waits until it answers.
-func startRedis(t testing.TB, options ...string) (address string) {
-	t.Helper()
-	port := fmt.Sprint(freePort(t))
-	arguments := append([]string{"--port", port, "--bind", "127.0.0.1", "--save", "", "--dir", t.TempDir()}, options...)
-	command := exec.Command(tool(t, "redis-server"), arguments...)
-	if err := command.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = command.Process.Kill()
-		_ = command.Wait()
-	})
-	address = "127.0.0.1:" + port
-	for deadline := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
-		if nc, err := net.Dial("tcp", address); err == nil {
-			nc.Close()
-			return address
-		}
-		if time.Now().After(deadline) {
-			t.Fatal("Redis does not start")
-		}
 	}
 }
 

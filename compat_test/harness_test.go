@@ -212,25 +212,6 @@ func socketPath(t testing.TB) string {
 	return filepath.Join(folder, "socket")
 }
 
-// tool returns the path of a program that the test needs. Without it the test is skipped, except in CI.
-func tool(t testing.TB, name string) string {
-	t.Helper()
-	path, err := exec.LookPath(name)
-	if err != nil {
-		missing(t, err)
-	}
-	return path
-}
-
-// missing ends a test that lacks something of the machine's: skipped, or in CI failed.
-func missing(t testing.TB, reason ...any) {
-	t.Helper()
-	if os.Getenv("CELLSERVER_REQUIRE_TOOLS") == "1" {
-		t.Fatal(reason...)
-	}
-	t.Skip(reason...)
-}
-
 // goRedis returns a go-redis client of the server.
 func goRedis(t testing.TB, p *process, configure func(*redis.Options)) *redis.Client {
 	t.Helper()

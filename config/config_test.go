@@ -3,12 +3,15 @@ package config
 import (
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/cellserver/cellserver/internal/realredis"
 )
 
 // write makes a file in a folder of the test and returns its path.
@@ -336,10 +339,7 @@ func TestStockFile(t *testing.T) {
 	const stock = "/etc/redis/redis.conf"
 	content, err := os.ReadFile(stock)
 	if err != nil {
-		if os.Getenv("CELLSERVER_REQUIRE_TOOLS") == "1" {
-			t.Fatal(err)
-		}
-		t.Skip(err)
+		realredis.Missing(t, err)
 	}
 	// The folder of the data is there only where the package is installed as a whole.
 	data := t.TempDir()
@@ -357,31 +357,13 @@ func TestStockFile(t *testing.T) {
 
 // TestRedisHasTheSameDirectives: the table has all that CONFIG GET * of a real Redis shows, with its values, and no other.
 func TestRedisHasTheSameDirectives(t *testing.T) {
-	for _, tool := range []string{"redis-server", "redis-cli"} {
-		if _, err := exec.LookPath(tool); err != nil {
-			if os.Getenv("CELLSERVER_REQUIRE_TOOLS") == "1" {
-				t.Fatal(err)
-			}
-			t.Skip(err)
-		}
-	}
-	folder := t.TempDir()
-	socket := filepath.Join(folder, "s")
-	redis := exec.Command("redis-server", "--port", "0", "--unixsocket", socket, "--dir", folder)
-	if err := redis.Start(); err != nil {
+	_, port, err := net.SplitHostPort(realredis.Start(t).Address)
+	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() {
-		_ = redis.Process.Kill()
-		_ = redis.Wait() // killed, as it was meant
-	}()
-	var out []byte
-	for range 100 {
-		var err error
-		if out, err = exec.Command("redis-cli", "-s", socket, "config", "get", "*").Output(); err == nil && len(out) > 100 {
-			break
-		}
-		_ = exec.Command("sleep", "0.05").Run()
+	out, err := exec.Command(realredis.Tool(t, "redis-cli"), "-p", port, "config", "get", "*").Output()
+	if err != nil {
+		t.Fatal(err)
 	}
 	lines := strings.Split(string(out), "\n")
 	if len(lines) < 300 {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cellserver/cellserver/internal/realredis"
 	"github.com/cellserver/cellserver/internal/vfs"
 )
 
@@ -55,7 +56,7 @@ func TestManifestGrammar(t *testing.T) {
 
 // TestManifestGrammarIsRedis has redis-check-aof read the same.
 func TestManifestGrammarIsRedis(t *testing.T) {
-	checker := tool(t, "redis-check-aof")
+	checker := realredis.Tool(t, "redis-check-aof")
 	for _, c := range manifests {
 		if !strings.HasPrefix(strings.ToLower(c.content), "file") {
 			continue // it takes such a file for something else

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,76 +12,37 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/cellserver/cellserver/internal/realredis"
 )
 
 // These tests exchange files with a real Redis (7.0.15 is known to agree).
 
-// tool returns the path of a program that the test needs. Without it the test is skipped, except in CI.
-func tool(t testing.TB, name string) string {
-	t.Helper()
-	path, err := exec.LookPath(name)
-	if err != nil {
-		if os.Getenv("CELLSERVER_REQUIRE_TOOLS") == "1" {
-			t.Fatal(err)
-		}
-		t.Skip(err)
-	}
-	return path
-}
-
 // run runs a checker that must be content, and returns what it says.
 func run(t testing.TB, name string, arguments ...string) string {
 	t.Helper()
-	out, err := exec.Command(tool(t, name), arguments...).CombinedOutput()
+	out, err := exec.Command(realredis.Tool(t, name), arguments...).CombinedOutput()
 	if err != nil {
 		t.Fatalf("%s: %v\n%s", name, err, out)
 	}
 	return string(out)
 }
 
-// startRedis starts a Redis that works in folder and lives until the test ends or stop is called.
+// startRedis starts a Redis that works in folder and lives until the test ends or stop is called, which ends it in order.
 func startRedis(t testing.TB, folder string, options ...string) (client *redis.Client, stop func()) {
 	t.Helper()
-	path := tool(t, "redis-server")
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	address := listener.Addr().String()
-	listener.Close()
-	_, port, _ := net.SplitHostPort(address)
-	var log bytes.Buffer
-	command := exec.Command(path, append([]string{"--port", port, "--bind", "127.0.0.1", "--save", "", "--dir", folder}, options...)...)
-	command.Stdout = &log
-	if err := command.Start(); err != nil {
-		t.Fatal(err)
-	}
-	ended := make(chan struct{})
-	go func() { command.Wait(); close(ended) }()
-	client = redis.NewClient(&redis.Options{Addr: address, MaxRetries: -1})
+	server := realredis.Start(t, append([]string{"--save", "", "--dir", folder}, options...)...)
+	client = redis.NewClient(&redis.Options{Addr: server.Address, MaxRetries: -1})
+	t.Cleanup(func() { client.Close() })
 	stop = func() {
 		client.ShutdownNoSave(context.Background())
-		client.Close()
 		select {
-		case <-ended:
+		case <-server.Ended:
 		case <-time.After(10 * time.Second):
-			command.Process.Kill()
-			<-ended
+			t.Error("Redis does not end")
 		}
 	}
-	t.Cleanup(stop)
-	for range 1000 {
-		if client.Ping(context.Background()).Err() == nil {
-			return client, stop
-		}
-		select {
-		case <-ended:
-			t.Fatalf("Redis ends:\n%s", log.String())
-		case <-time.After(10 * time.Millisecond):
-		}
-	}
-	t.Fatalf("Redis does not answer:\n%s", log.String())
-	return nil, nil
+	return client, stop
 }
 
 // do sends commands, each a line of words.

@@ -6,67 +6,28 @@ import (
 	"io"
 	"net"
 	"os"
-	"os/exec"
 	"regexp"
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
+	"github.com/cellserver/cellserver/internal/realredis"
 	"github.com/cellserver/cellserver/resp"
 )
 
-// redisServer is a real redis-server, the oracle. The test is skipped without one, except in CI.
-type redisServer struct {
-	t       testing.TB
-	address string
-}
-
-func startRedis(t testing.TB) *redisServer {
+// connect opens a connection to a Redis.
+func connect(t testing.TB, server *realredis.Server, version int) *redisConn {
 	t.Helper()
-	path, err := exec.LookPath("redis-server")
-	if err != nil {
-		if os.Getenv("CELLSERVER_REQUIRE_TOOLS") == "1" {
-			t.Fatal(err)
-		}
-		t.Skip(err)
-	}
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	nc, err := net.Dial("tcp", server.Address)
 	if err != nil {
 		t.Fatal(err)
 	}
-	address := listener.Addr().String()
-	listener.Close()
-	_, port, _ := net.SplitHostPort(address)
-	command := exec.Command(path, "--port", port, "--bind", "127.0.0.1", "--save", "", "--dir", t.TempDir())
-	if err := command.Start(); err != nil {
-		t.Fatal(err)
+	t.Cleanup(func() { nc.Close() })
+	c := &redisConn{t: t, nc: nc, in: bufio.NewReader(nc)}
+	if version == 3 {
+		c.do("HELLO", "3")
 	}
-	t.Cleanup(func() {
-		_ = command.Process.Kill() // fails only where it has ended
-		_ = command.Wait()
-	})
-	return &redisServer{t: t, address: address}
-}
-
-// connect waits until the server listens.
-func (s *redisServer) connect(version int) *redisConn {
-	s.t.Helper()
-	var err error
-	for range 200 {
-		var nc net.Conn
-		if nc, err = net.Dial("tcp", s.address); err == nil {
-			s.t.Cleanup(func() { nc.Close() })
-			c := &redisConn{t: s.t, nc: nc, in: bufio.NewReader(nc)}
-			if version == 3 {
-				c.do("HELLO", "3")
-			}
-			return c
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
-	s.t.Fatal(err)
-	return nil
+	return c
 }
 
 type redisConn struct {
@@ -206,8 +167,8 @@ func differs(body string) bool {
 
 // TestRedisAgreesOnScripts runs each script of testdata/scripts.txt on Redis and here. \N stands for a new line.
 func TestRedisAgreesOnScripts(t *testing.T) {
-	server := startRedis(t)
-	host := proxyHost{server.connect(2), server.connect(3)}
+	server := realredis.Start(t)
+	host := proxyHost{connect(t, server, 2), connect(t, server, 3)}
 	content, err := os.ReadFile("testdata/scripts.txt")
 	if err != nil {
 		t.Fatal(err)

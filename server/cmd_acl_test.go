@@ -1,48 +1,15 @@
 package server
 
 import (
-	"fmt"
-	"net"
 	"os"
-	osexec "os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
+	"github.com/cellserver/cellserver/internal/realredis"
 	"github.com/cellserver/cellserver/resp"
 )
-
-// startRedis starts a redis-server of the system's and returns its address. Without one the test is skipped, except in CI.
-func startRedis(t *testing.T) (address string) {
-	t.Helper()
-	path, err := osexec.LookPath("redis-server")
-	if err != nil {
-		if os.Getenv("CELLSERVER_REQUIRE_TOOLS") == "1" {
-			t.Fatal(err)
-		}
-		t.Skip("no Redis to compare with: ", err)
-	}
-	port := fmt.Sprint(freePort(t))
-	command := osexec.Command(path, "--port", port, "--bind", "127.0.0.1", "--save", "", "--dir", t.TempDir())
-	if err := command.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = command.Process.Kill() // fails only where it has ended
-		_ = command.Wait()         // it was killed, and says so
-	})
-	address = "127.0.0.1:" + port
-	for until := time.Now().Add(patience); time.Now().Before(until); time.Sleep(10 * time.Millisecond) {
-		if nc, err := net.Dial("tcp", address); err == nil {
-			nc.Close()
-			return address
-		}
-	}
-	t.Fatal("Redis does not start")
-	return ""
-}
 
 // aclConversation is answered alike by redis-server 7.0.15, but for the order of single commands in a description.
 // Lines are in the grammar of redis-cli.
@@ -189,7 +156,7 @@ ACL LIST
 `
 
 func TestACLAgreesWithRedis(t *testing.T) {
-	theirs := dialTo(t, "tcp", startRedis(t))
+	theirs := dialTo(t, "tcp", realredis.Start(t).Address)
 	ours := dial(t, startServer(t, nil))
 	for _, version := range []string{"", "HELLO 3"} {
 		for line := range strings.Lines(version + aclConversation + "ACL DELUSER a b c d e f\n") {
