@@ -72,7 +72,9 @@ func (r *aofReader) at() int64 { return r.offset + int64(r.pos) }
 // fill reads more, at least one byte; io.EOF if there is none.
 func (r *aofReader) fill() error {
 	if r.options.Progress != nil {
-		r.options.Progress(r.loaded.doneBytes+r.offset, r.loaded.totalBytes)
+		if err := r.options.Progress(r.loaded.doneBytes+r.offset, r.loaded.totalBytes); err != nil {
+			return readError{err}
+		}
 	}
 	if r.pos > 0 {
 		r.offset += int64(r.pos)

@@ -31,8 +31,9 @@ type LoadOptions struct {
 	Databases   int   // how many there are
 	Strict      bool  // what would be left out, for other reasons than its age, is an error
 	TruncatedOK bool  // aof-load-truncated: a torn tail is cut, and else an error
-	// Progress, if given, is called every some 100 KB with what has been read and what there is, in bytes.
-	Progress func(done, total int64)
+	// Progress, if given, is called every some 100 KB with what has been read and what there is, in bytes. An error that it
+	// returns ends the load, and is the load's.
+	Progress func(done, total int64) error
 }
 
 // Loaded tells of what was loaded.
@@ -134,10 +135,11 @@ func (l *Loaded) rdb(path string, file vfs.File, options LoadOptions, sink Sink)
 		NowNanos:  options.NowNanos,
 		Databases: options.Databases,
 		Strict:    options.Strict,
-		Progress: func(bytesRead int64) {
-			if options.Progress != nil {
-				options.Progress(l.doneBytes+bytesRead, l.totalBytes)
+		Progress: func(bytesRead int64) error {
+			if options.Progress == nil {
+				return nil
 			}
+			return options.Progress(l.doneBytes+bytesRead, l.totalBytes)
 		},
 	}, sink.Store)
 	l.Found.add(&found)

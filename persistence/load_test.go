@@ -295,16 +295,30 @@ func TestLoadProgress(t *testing.T) {
 	must(t, s.pass())
 	var calls, last, total int64
 	options := loadOptions
-	options.Progress = func(done, all int64) {
+	options.Progress = func(done, all int64) error {
 		if done < last || done > all {
 			t.Errorf("%d after %d, of %d", done, last, all)
 		}
 		calls, last, total = calls+1, done, all
+		return nil
 	}
 	_, err := LoadLog(s.place, options, newState())
 	must(t, err)
 	if total != s.log.Stats().CurrentBytes || calls < total/(4*inputBytes) || last < total/2 {
 		t.Errorf("%d calls, the last at %d of %d, %d", calls, last, total, s.log.Stats().CurrentBytes)
+	}
+	for _, end := range []int64{1, calls / 2, calls} { // in the base, between the files, at the end
+		calls = 0
+		enough := errors.New("enough")
+		options.Progress = func(_, _ int64) error {
+			if calls++; calls == end {
+				return enough
+			}
+			return nil
+		}
+		if _, err := LoadLog(s.place, options, newState()); !errors.Is(err, enough) || errors.Is(err, ErrDamage) || calls != end {
+			t.Errorf("ended at call %d: %v after %d calls", end, err, calls)
+		}
 	}
 }
 

@@ -29,13 +29,13 @@ type rdbInput struct {
 	hashed   int    // buf[:hashed] is in crc
 	crc      uint64 // of what was read before buf[hashed]
 	before   int64  // bytes read before buf[0]
-	refilled func(consumed int64)
-	trouble  error  // of source, not of what it holds
+	refilled func(consumed int64) error
+	trouble  error  // of source or refilled, not of what source holds
 	scratch  []byte // an integer's digits or an uncompressed string
 }
 
 func newRDBInput(source io.Reader) *rdbInput {
-	return &rdbInput{source: source, buf: make([]byte, inputBytes), refilled: func(int64) {}}
+	return &rdbInput{source: source, buf: make([]byte, inputBytes), refilled: func(int64) error { return nil }}
 }
 
 // consumed is the offset of the next byte.
@@ -68,9 +68,11 @@ func (in *rdbInput) fill() error {
 	}
 	n, err := io.ReadAtLeast(in.source, in.buf[in.end:], 1)
 	in.end += n
-	in.refilled(in.before)
 	if errors.Is(err, io.EOF) {
 		return errTruncated
+	}
+	if err == nil {
+		err = in.refilled(in.before)
 	}
 	in.trouble = err
 	return err

@@ -39,8 +39,8 @@ type RDBOptions struct {
 	NowNanos  int64 // entries whose TAT is not later are left out
 	Databases int   // how many there are
 	Strict    bool  // what would be left out, for other reasons than its age, is an error
-	// Progress, if given, is called about every inputBytes with the number of bytes read.
-	Progress func(bytesRead int64)
+	// Progress, if given, is called about every inputBytes with the number of bytes read. Its error ends the reading.
+	Progress func(bytesRead int64) error
 }
 
 // An rdbReader reads one file.

@@ -60,7 +60,7 @@ func shutdown(l *loop, c *conn, args [][]byte, w *resp.Writer) {
 func (l *loop) saveBeforeEnd(options shutdownOptions) (err error) {
 	s := l.server
 	switch {
-	case options.noSave:
+	case options.noSave || l.loading: // what is loaded so far is less than what is on disk
 		s.savingAtEnd.Store(saveNever)
 	case options.save || len(s.config().Save) > 0:
 		s.savingAtEnd.Store(saveAlways)

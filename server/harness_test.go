@@ -19,8 +19,18 @@ const patience = 20 * time.Second
 // heavy is set in CI, where tests take the sizes that the product is meant for.
 var heavy = os.Getenv("CELLSERVER_HEAVY") == "1"
 
-// startServer starts a server on a free port of loopback and stops it when the test ends.
+// startServer starts a server on a free port of loopback, waits until it has loaded its data, and stops it when the test
+// ends.
 func startServer(t testing.TB, configure func(*Config)) *Server {
+	t.Helper()
+	s := newServer(t, configure)
+	serve(t, s)
+	eventually(t, "the data is loaded", func() bool { return !s.loading.active.Load() })
+	return s
+}
+
+// newServer makes a server on a free port of loopback.
+func newServer(t testing.TB, configure func(*Config)) *Server {
 	t.Helper()
 	config := DefaultConfig()
 	config.Bind = []string{"127.0.0.1"}
@@ -36,6 +46,12 @@ func startServer(t testing.TB, configure func(*Config)) *Server {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return s
+}
+
+// serve runs a server and stops it when the test ends.
+func serve(t testing.TB, s *Server) {
+	t.Helper()
 	served := make(chan error, 1)
 	go func() { served <- s.Serve() }()
 	t.Cleanup(func() {
@@ -48,7 +64,25 @@ func startServer(t testing.TB, configure func(*Config)) *Server {
 			t.Error("served:", err)
 		}
 	})
-	return s
+}
+
+// startFails runs a server that cannot load its data, and returns why.
+func startFails(t testing.TB, config Config) error {
+	t.Helper()
+	config.Port = freePort(t)
+	s, err := New(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	served := make(chan error, 1)
+	go func() { served <- s.Serve() }()
+	select {
+	case err := <-served:
+		return err
+	case <-time.After(patience):
+		t.Fatal("the server serves")
+	}
+	return nil
 }
 
 // everySetting runs a test on every front end, with one shard and with several.

@@ -161,10 +161,11 @@ func human(bytes uint64) string {
 
 // infoPersistence is that of a Redis without persistence: nothing is saved, and so nothing has failed.
 func infoPersistence(s *Server, t *totals, b *strings.Builder) {
-	never(b, "loading", "async_loading")
+	s.loading.info(b)
 	s.snapshots.info(b, t.engine.Changes)
 	s.infoLog(b)
 	never(b, "module_fork_in_progress", "module_fork_last_cow_size")
+	s.loading.infoProgress(b, time.Now())
 }
 
 func infoStats(s *Server, t *totals, b *strings.Builder) {

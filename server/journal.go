@@ -2,13 +2,10 @@ package server
 
 import (
 	"errors"
-	"fmt"
-	"io/fs"
 	"strings"
 	"sync"
 	"time"
 
-	"github.com/cellserver/cellserver/engine"
 	"github.com/cellserver/cellserver/persistence"
 )
 
@@ -36,126 +33,8 @@ func logSettings(c *Config) persistence.Settings {
 	}
 }
 
-// loadData brings back what was kept on disk: by the log, if it is on and there is one, or else by the last snapshot. Redis
-// takes an empty keyspace where the log is on and there is none, and so forgets a snapshot that is there. Nothing runs yet.
-func (s *Server) loadData() error {
-	c := s.config()
-	if !c.AppendOnly {
-		return s.snapshots.load()
-	}
-	began := time.Now()
-	options := persistence.LoadOptions{NowNanos: s.clock.now(), Databases: engine.Databases, Strict: c.StrictLoad, TruncatedOK: c.AOFLoadTruncated, Progress: s.progress()}
-	found, err := persistence.LoadLog(logPlace(c, s), options, restorer{s})
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		if err := s.snapshots.load(); err != nil {
-			return err
-		}
-		found = nil
-	case err != nil:
-		return err
-	default:
-		s.loaded(found, "the append only file", began)
-	}
-	aof, err := persistence.OpenLog(logPlace(c, s), logSettings(c), found, s.clock.now())
-	if err != nil {
-		return fmt.Errorf("cannot open the append only file: %w", err)
-	}
-	for _, l := range s.loops {
-		l.engine.Record(&l.effects)
-	}
-	s.aof.Store(aof)
-	if !aof.RewriteDue(s.clock.now()) {
-		return nil
-	}
-	// A new log has nothing to stand on before its first base is there.
-	rewrite, err := aof.Rewrite(s.logHeader())
-	if err == nil {
-		if err = writePieces(rewrite, len(s.loops), s.snapshots.directly); err != nil {
-			rewrite.Abort(err)
-		} else {
-			err = rewrite.Finish()
-		}
-	}
-	if err != nil {
-		return fmt.Errorf("cannot write the append only file: %w", err)
-	}
-	return nil
-}
-
 func (s *Server) logHeader() persistence.RDBHeader {
 	return persistence.RDBHeader{ClockNanos: s.clock.now(), Version: redisVersion, AOFBase: true}
-}
-
-// progress returns a function that tells the log every second how far a load has come.
-func (s *Server) progress() func(done, total int64) {
-	const mib = 1 << 20
-	last := time.Now()
-	return func(done, total int64) {
-		if time.Since(last) >= time.Second {
-			last = time.Now()
-			s.log.notice("Loading: %d of %d MB", done/mib, total/mib)
-		}
-	}
-}
-
-// loaded takes note of what was loaded.
-func (s *Server) loaded(found *persistence.Loaded, from string, began time.Time) {
-	s.clock.notBefore(found.ClockNanos)
-	for _, l := range s.loops {
-		l.engine.Advance(s.clock.now())
-	}
-	s.snapshots.found, s.snapshots.savedChanges = found.Found, s.countChanges()
-	s.log.notice("DB loaded from %s: %d entries and records, %d expired ones left out, in %.3f seconds", from, found.Entries, found.Expired, time.Since(began).Seconds())
-	if warning := found.Warning(); warning != "" {
-		s.log.warning("%s", warning)
-	}
-}
-
-// A restorer applies what a load finds to the engines.
-type restorer struct{ server *Server }
-
-// Store gives a key a TAT.
-func (r restorer) Store(db int, bytes []byte, tatNanos int64) {
-	key := r.server.key(db, bytes)
-	r.server.engineOf(key).Store(key, tatNanos)
-}
-
-// Delete removes a key.
-func (r restorer) Delete(db int, bytes []byte) {
-	key := r.server.key(db, bytes)
-	r.server.engineOf(key).Delete(key)
-}
-
-// Flush empties a database.
-func (r restorer) Flush(db int) {
-	for _, l := range r.server.loops {
-		l.engine.Flush(db)
-	}
-}
-
-// Swap exchanges two databases.
-func (r restorer) Swap(a, b int) {
-	for _, l := range r.server.loops {
-		l.engine.Swap(a, b)
-	}
-}
-
-// Throttle applies a call that a Redis with redis-cell has logged, as of the time when it was made.
-func (r restorer) Throttle(db int, args [][]byte, atNanos int64) {
-	cmd := r.server.commands.find(args)
-	if cmd == nil || cmd.decide == nil || !cmd.takes(len(args)) {
-		return
-	}
-	limit, quantity, err := throttleArguments(cmd, args)
-	if err != nil {
-		return
-	}
-	key := r.server.key(db, args[1])
-	e := r.server.engineOf(key)
-	e.Advance(atNanos)
-	l := r.server.loops[0]
-	_ = cmd.decide(e, &key, &limit, quantity, &l.decision) // a call that was refused then changes nothing now either
 }
 
 // handOver gives the shard's changes to the log, if its policy wants them now. Whoever calls it has the shard.
@@ -304,6 +183,8 @@ func (r *rewriteTimes) seconds(uptime time.Duration) (last, current int64) {
 func (s *Server) applyAppendOnly(next *Config) error {
 	aof := s.aof.Load()
 	switch {
+	case s.loading.active.Load():
+		return errors.New("not while data is being loaded")
 	case next.AppendOnly && aof == nil:
 		opened, err := persistence.OpenLog(logPlace(next, s), logSettings(next), nil, s.clock.now())
 		if err != nil {

@@ -59,6 +59,7 @@ type loop struct {
 	lookedAfterNs int64         // time when the loop last looked after its clients
 	ranSlow       bool          // the command just carried out may have taken long
 	refusing      bool          // in a busyPass: no shard may be used
+	loading       bool          // the shard does not have its data yet
 	published     uint64        // of the shard's changes, those that server.changes has
 	stopping      bool
 	stats         loopStats

@@ -109,6 +109,9 @@ func (l *loop) admit(b *batch, c *conn, words [][]byte, behindCalls bool) bool {
 	if err == nil {
 		err = l.permit(c, cmd, words)
 	}
+	if err == nil && l.loading && !cmd.allowedWhileLoading() {
+		err = errLoading
+	}
 	if err == nil && (l.paused != nil || c.special || cmd.publishes) {
 		var mayRun bool
 		if mayRun, err = l.screen(c, cmd); !mayRun {

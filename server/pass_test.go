@@ -29,6 +29,7 @@ func newScriptedLoop(t testing.TB, connections, depth, keys int) (*loop, []*conn
 		t.Fatal(err)
 	}
 	t.Cleanup(s.closeListeners)
+	s.loops[0].loading = false
 	var conns []*conn
 	key := 0
 	for range connections {

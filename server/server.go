@@ -14,6 +14,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/cellserver/cellserver/acl"
 	"github.com/cellserver/cellserver/engine"
@@ -49,6 +50,7 @@ type Server struct {
 	sweepingOff atomic.Bool // by DEBUG SET-ACTIVE-EXPIRE
 
 	scripting   scripting
+	loading     loading
 	snapshots   *snapshots
 	aof         atomic.Pointer[persistence.Log] // nil: there is none
 	rewrites    sync.WaitGroup
@@ -81,7 +83,7 @@ func New(config Config) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{
-		clock:        newClock(),
+		clock:        clock{start: time.Now()},
 		log:          log,
 		hasher:       keyspace.NewHasher(),
 		commands:     newCommandTable(commandRows(&config)),
@@ -121,10 +123,7 @@ func New(config Config) (*Server, error) {
 	}
 	s.scripting = newScripting(s)
 	s.snapshots = newSnapshots(s)
-	if err := s.loadData(); err != nil {
-		s.closeListeners()
-		return nil, err
-	}
+	s.loading.active.Store(true)
 	s.memory.startup = allocatedBytes()
 	s.writePIDFile()
 	return s, nil
@@ -138,6 +137,7 @@ func (s *Server) newLoop(index int) (*loop, error) {
 	return &loop{
 		server:  s,
 		index:   index,
+		loading: true,
 		stats:   newLoopStats(len(s.commands.all)),
 		engine:  engine.New(s.hasher),
 		poller:  p,
@@ -166,12 +166,12 @@ func (s *Server) announce() {
 	s.tellSupervisor()
 }
 
-// Serve accepts connections and runs the loops. It returns when they have ended and the last snapshot is taken:
-// ErrServerClosed after Shutdown.
+// Serve accepts connections, runs the loops and loads what is on disk. It returns when the loops have ended and the last
+// snapshot is taken: ErrServerClosed after Shutdown, another error where the data can't be loaded.
 func (s *Server) Serve() error {
 	defer close(s.ended)
 	defer s.removePIDFile()
-	s.announce()
+	s.loading.began = time.Now()
 	if err := frontEnds[s.config().IO].accept(s); err != nil {
 		if s.closing.Load() { // Shutdown was faster and has closed the listeners
 			return ErrServerClosed
@@ -179,8 +179,13 @@ func (s *Server) Serve() error {
 		return err
 	}
 	s.acceptTLS()
-	s.keepers.Go(s.snapshots.byPoints)
-	s.keepers.Go(s.keepLog)
+	var failed error
+	s.keepers.Go(func() {
+		if failed = s.bringUp(); failed != nil {
+			s.end()
+			s.tell((*loop).cut) // nobody has been promised anything
+		}
+	})
 	var running sync.WaitGroup
 	for _, l := range s.loops {
 		running.Go(l.run)
@@ -191,7 +196,11 @@ func (s *Server) Serve() error {
 		l.poller.close()
 	}
 	s.keepers.Wait()
-	if err := errors.Join(s.closeLog(), s.snapshots.atEnd()); err != nil {
+	err := errors.Join(failed, s.closeLog())
+	if !s.loading.active.Load() {
+		err = errors.Join(err, s.snapshots.atEnd())
+	}
+	if err != nil {
 		return err
 	}
 	return ErrServerClosed
@@ -200,11 +209,7 @@ func (s *Server) Serve() error {
 // Shutdown stops accepting, lets every loop finish its pass and write what it owes, closes the connections, and returns
 // when Serve has. Once ctx is done it cuts the connections whose peers don't read, and returns the context's error.
 func (s *Server) Shutdown(ctx context.Context) error {
-	if !s.closing.Swap(true) {
-		s.scripting.runtime.Kill()
-		s.closeListeners()
-		s.tell((*loop).stop)
-	}
+	s.end()
 	select {
 	case <-s.ended:
 		return nil
@@ -212,6 +217,15 @@ func (s *Server) Shutdown(ctx context.Context) error {
 		s.tell((*loop).cut)
 		<-s.ended
 		return ctx.Err()
+	}
+}
+
+// end stops accepting and has the loops end.
+func (s *Server) end() {
+	if !s.closing.Swap(true) {
+		s.scripting.runtime.Kill()
+		s.closeListeners()
+		s.tell((*loop).stop)
 	}
 }
 

@@ -3,7 +3,6 @@ package server
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -208,22 +207,6 @@ func (p *snapshots) due(now time.Time) bool {
 	return false
 }
 
-// load brings back the keyspace of the last snapshot, if there is one. Nothing runs yet.
-func (p *snapshots) load() error {
-	config, began := p.server.config(), time.Now()
-	path := filepath.Join(config.Dir, config.DBFilename)
-	options := persistence.LoadOptions{NowNanos: p.server.clock.now(), Databases: engine.Databases, Strict: config.StrictLoad, Progress: p.server.progress()}
-	found, err := persistence.LoadSnapshot(p.disk, path, options, restorer{p.server})
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("%s: %w", path, err)
-	}
-	p.server.loaded(found, path, began)
-	return nil
-}
-
 // atEnd takes the last snapshot, once the loops have ended: where there are save points, as in Redis, unless SHUTDOWN has
 // said otherwise.
 func (p *snapshots) atEnd() error {
@@ -249,6 +232,13 @@ func (p *snapshots) wait() {
 	for p.isRunning() {
 		time.Sleep(time.Millisecond)
 	}
+}
+
+// loaded notes what a load found, and that the changes it made are saved already.
+func (p *snapshots) loaded(found persistence.Found, changes uint64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.found, p.savedChanges = found, changes
 }
 
 func (p *snapshots) isRunning() bool {

@@ -144,10 +144,8 @@ func TestDamagedSnapshotStopsTheStart(t *testing.T) {
 		if err := os.WriteFile(path, content, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		config := *s.config()
-		config.Port = freePort(t)
-		if _, err := New(config); err == nil || !strings.Contains(err.Error(), path) {
-			t.Errorf("%s: started, or without the file's name: %v", name, err)
+		if err := startFails(t, *s.config()); !strings.Contains(err.Error(), path) {
+			t.Errorf("%s: without the file's name: %v", name, err)
 		}
 	}
 }

@@ -1,0 +1,276 @@
+package server
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/cellserver/cellserver/engine"
+	"github.com/cellserver/cellserver/gcra"
+	"github.com/cellserver/cellserver/persistence"
+)
+
+// This file brings back, after a start, what is on disk. Clients are answered meanwhile: all commands that need the keys
+// are refused, as in Redis, so that a client knows that the server lives and when to come again.
+
+const errLoading = replyError("LOADING Redis is loading the dataset in memory")
+
+// allowedWhileLoading says whether a command may be carried out while the shards do not have their data.
+func (c *command) allowedWhileLoading() bool { return c.has("loading") && c.keys.step == 0 }
+
+// loading tells how far the server is with it.
+type loading struct {
+	active      atomic.Bool
+	began       time.Time
+	done, total atomic.Int64 // bytes of the files
+}
+
+// bringUp loads what is on disk, gives it to the loops, and begins what works on it. Where the server ends meanwhile that is
+// no error.
+func (s *Server) bringUp() error {
+	load := newLoad(s)
+	aof, err := load.run()
+	if err == nil {
+		err = s.takeOver(load.engines, aof)
+	}
+	if errors.Is(err, ErrServerClosed) {
+		s.log.notice("Loading is given up: the server ends")
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	s.loading.active.Store(false)
+	s.announce()
+	s.keepers.Go(s.snapshots.byPoints)
+	s.keepers.Go(s.keepLog)
+	return nil
+}
+
+// takeOver gives the loops their engines and their log, and has them carry out all commands.
+func (s *Server) takeOver(engines []*engine.Engine, aof *persistence.Log) error {
+	err := s.onEachShard(func(l *loop) {
+		l.engine = engines[l.index]
+		if aof != nil {
+			l.engine.Record(&l.effects)
+		}
+	})
+	if err == nil && aof != nil {
+		s.aof.Store(aof)
+		aof.Configure(logSettings(s.config())) // CONFIG SET may have been faster
+		err = s.firstBase(aof)
+	}
+	if err != nil {
+		return err
+	}
+	return s.onEachShard(func(l *loop) { l.loading = false })
+}
+
+// firstBase writes a base for a log that is new: before it is there the log has nothing to stand on.
+func (s *Server) firstBase(aof *persistence.Log) error {
+	if !aof.RewriteDue(s.clock.now()) {
+		return nil
+	}
+	rewrite, err := aof.Rewrite(s.logHeader())
+	if err == nil {
+		if err = writePieces(rewrite, len(s.loops), s.snapshots.betweenPasses); err != nil {
+			rewrite.Abort(err)
+		} else {
+			err = rewrite.Finish()
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("cannot write the append only file: %w", err)
+	}
+	return nil
+}
+
+// onEachShard has every loop do something with its shard, and returns when all have; ErrServerClosed if they end before.
+func (s *Server) onEachShard(deliver func(l *loop)) error {
+	delivered := make(chan struct{}, len(s.loops))
+	s.tellOnShard(func(l *loop) {
+		deliver(l)
+		delivered <- struct{}{}
+	})
+	for range s.loops {
+		select {
+		case <-delivered:
+		case <-s.stopped:
+			return ErrServerClosed
+		}
+	}
+	return nil
+}
+
+// A load brings back what was kept on disk, into engines that no loop has yet. It is the sink of what the files hold.
+type load struct {
+	server  *Server
+	config  *Config // that of its begin: CONFIG SET must not send it to other files half-way
+	engines []*engine.Engine
+	options persistence.LoadOptions
+	told    time.Time // when the log was told last how far it is
+}
+
+func newLoad(s *Server) *load {
+	l := &load{server: s, config: s.config(), told: time.Now()}
+	for range s.loops {
+		l.engines = append(l.engines, engine.New(s.hasher))
+	}
+	l.options = persistence.LoadOptions{
+		NowNanos:    s.clock.now(),
+		Databases:   engine.Databases,
+		Strict:      l.config.StrictLoad,
+		TruncatedOK: l.config.AOFLoadTruncated,
+		Progress:    l.progress,
+	}
+	return l
+}
+
+// run loads the log, if it is on and there is one, or else the last snapshot, and returns the log to go on with. Redis takes
+// an empty keyspace where the log is on and there is none, and so forgets a snapshot that is there.
+func (l *load) run() (*persistence.Log, error) {
+	if !l.config.AppendOnly {
+		return nil, l.snapshot()
+	}
+	place := logPlace(l.config, l.server)
+	found, err := persistence.LoadLog(place, l.options, l)
+	switch {
+	case err == nil:
+		l.finish(found, "the append only file")
+	case !errors.Is(err, fs.ErrNotExist):
+		return nil, err
+	default:
+		found = nil
+		if err := l.snapshot(); err != nil {
+			return nil, err
+		}
+	}
+	aof, err := persistence.OpenLog(place, logSettings(l.config), found, l.server.clock.now())
+	if err != nil {
+		return nil, fmt.Errorf("cannot open the append only file: %w", err)
+	}
+	return aof, nil
+}
+
+// snapshot loads the last snapshot, if there is one.
+func (l *load) snapshot() error {
+	path := filepath.Join(l.config.Dir, l.config.DBFilename)
+	found, err := persistence.LoadSnapshot(l.server.snapshots.disk, path, l.options, l)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	l.finish(found, path)
+	return nil
+}
+
+// progress notes how far the load is, tells the log of it every second, and ends the load where the server ends.
+func (l *load) progress(done, total int64) error {
+	const mib = 1 << 20
+	s := l.server
+	s.loading.done.Store(done)
+	s.loading.total.Store(total)
+	if time.Since(l.told) >= time.Second {
+		l.told = time.Now()
+		s.log.notice("Loading: %d of %d MB", done/mib, total/mib)
+	}
+	if s.closing.Load() {
+		return ErrServerClosed
+	}
+	return nil
+}
+
+// finish takes note of what was loaded.
+func (l *load) finish(found *persistence.Loaded, from string) {
+	s := l.server
+	s.clock.notBefore(found.ClockNanos)
+	changes := uint64(0)
+	for _, e := range l.engines {
+		e.Advance(s.clock.now())
+		changes += e.Stats().Changes
+	}
+	s.snapshots.loaded(found.Found, changes)
+	s.log.notice("DB loaded from %s: %d entries and records, %d expired ones left out, in %.3f seconds", from, found.Entries, found.Expired, time.Since(s.loading.began).Seconds())
+	if warning := found.Warning(); warning != "" {
+		s.log.warning("%s", warning)
+	}
+}
+
+func (l *load) key(db int, bytes []byte) (*engine.Engine, engine.Key) {
+	key := l.server.key(db, bytes)
+	return l.engines[l.server.shardOfHash(key.Hash)], key
+}
+
+// Store gives a key a TAT.
+func (l *load) Store(db int, bytes []byte, tatNanos int64) {
+	e, key := l.key(db, bytes)
+	e.Store(key, tatNanos)
+}
+
+// Delete removes a key.
+func (l *load) Delete(db int, bytes []byte) {
+	e, key := l.key(db, bytes)
+	e.Delete(key)
+}
+
+// Flush empties a database.
+func (l *load) Flush(db int) {
+	for _, e := range l.engines {
+		e.Flush(db)
+	}
+}
+
+// Swap exchanges two databases.
+func (l *load) Swap(a, b int) {
+	for _, e := range l.engines {
+		e.Swap(a, b)
+	}
+}
+
+// Throttle applies a call that a Redis with redis-cell has logged, as of the time when it was made.
+func (l *load) Throttle(db int, args [][]byte, atNanos int64) {
+	cmd := l.server.commands.find(args)
+	if cmd == nil || cmd.decide == nil || !cmd.takes(len(args)) {
+		return
+	}
+	limit, quantity, err := throttleArguments(cmd, args)
+	if err != nil {
+		return
+	}
+	e, key := l.key(db, args[1])
+	e.Advance(atNanos)
+	var decision gcra.Decision
+	_ = cmd.decide(e, &key, &limit, quantity, &decision) // a call that was refused then changes nothing now either
+}
+
+// info writes INFO's lines on whether data is being loaded.
+func (l *loading) info(b *strings.Builder) {
+	number := map[bool]int{true: 1}
+	line(b, "loading", number[l.active.Load()])
+	never(b, "async_loading")
+}
+
+// infoProgress writes INFO's lines on how far the load is, which are there only during one, as in Redis.
+func (l *loading) infoProgress(b *strings.Builder, now time.Time) {
+	if !l.active.Load() {
+		return
+	}
+	done, total := l.done.Load(), l.total.Load()
+	share := float64(done) / float64(max(total, 1))
+	eta := int64(1) // what Redis says before it can know
+	if done > 0 {
+		eta = int64(now.Sub(l.began).Seconds() * (1/share - 1))
+	}
+	line(b, "loading_start_time", l.began.Unix())
+	line(b, "loading_total_bytes", total)
+	never(b, "loading_rdb_used_mem")
+	line(b, "loading_loaded_bytes", done)
+	line(b, "loading_loaded_perc", fmt.Sprintf("%.2f", 100*share))
+	line(b, "loading_eta_seconds", eta)
+}
