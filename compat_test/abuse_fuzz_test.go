@@ -23,9 +23,9 @@ const (
 	pingBound     = 100 * time.Millisecond
 	latePingShare = 1000
 	pingPatience  = 5 * time.Second
-	// fuzzMemoryBound is how much memory the rubbish of all connections may cost at a time, in bytes: what one script may take
-	// before it is ended. Without scripts it is some 100 MB; on the portable front end, closed connections that linger add to it.
-	fuzzMemoryBound = 1 << 30
+	// fuzzMemoryBound is how much memory the rubbish of all connections may cost at a time, in bytes: some 40 MB, and what a
+	// script may add.
+	fuzzMemoryBound = 256 << 20
 	// fuzzers is how many connections send rubbish at a time.
 	fuzzers = 12
 )

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -167,4 +168,22 @@ func TestSlowCommandsTakeTurns(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestClosedConnectionsLeaveNothing: clients that go on sending after the server has closed their connections cost no goroutine.
+func TestClosedConnectionsLeaveNothing(t *testing.T) {
+	s := startServer(t, func(c *Config) { c.IO = ioGoroutines })
+	dial(t, s).run("PING")
+	before := runtime.NumGoroutine()
+	const clients = 50
+	for range clients {
+		c := dial(t, s)
+		c.send("*bad\r\n")
+		for range 100 {
+			if _, err := io.WriteString(c, strings.Repeat("x", 1000)); err != nil {
+				break // the server's end is closed, as it should be
+			}
+		}
+	}
+	eventually(t, "the goroutines of closed connections have ended", func() bool { return runtime.NumGoroutine() < before+clients/5 })
 }

@@ -92,6 +92,7 @@ type stream struct {
 	noticed  atomic.Bool   // notice is on its way
 	consumed chan struct{} // the loop has taken all that was read
 	written  chan struct{} // the loop has left output, or has closed the stream
+	gone     chan struct{} // closed with the stream
 
 	mu       sync.Mutex
 	incoming []byte // read and not yet taken by the loop
@@ -116,7 +117,7 @@ func newStream(nc net.Conn, keepAliveSeconds int) *stream {
 			Count:    keepAliveProbes,
 		})
 	}
-	return &stream{Conn: nc, consumed: make(chan struct{}, 1), written: make(chan struct{}, 1)}
+	return &stream{Conn: nc, consumed: make(chan struct{}, 1), written: make(chan struct{}, 1), gone: make(chan struct{})}
 }
 
 func (t *stream) start(c *conn) {
@@ -148,7 +149,11 @@ func (t *stream) readOn() {
 		if err != nil {
 			return
 		}
-		<-t.consumed
+		select {
+		case <-t.consumed:
+		case <-t.gone: // whatever the peer still sends
+			return
+		}
 	}
 }
 
@@ -238,15 +243,16 @@ func (t *stream) await(what interest) {
 }
 
 func (t *stream) close() {
+	if t.conn == nil { // no loop has taken it on: nobody reads or writes
+		t.Conn.Close()
+		return
+	}
+	close(t.gone)
 	t.mu.Lock()
 	t.closed = true
 	t.mu.Unlock()
 	_ = t.Conn.SetDeadline(time.Now().Add(lingerTime)) // fails only on a connection that is dead already
 	t.tellWriter()
-	select {
-	case t.consumed <- struct{}{}: // a reader that waits for the loop goes on to meet the deadline
-	default:
-	}
 }
 
 func (t *stream) describe() (peer, local string, fd int) {
