@@ -2,6 +2,7 @@ package vfs
 
 import (
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"runtime"
@@ -27,6 +28,15 @@ func (f osFile) Size() (int64, error) {
 	return info.Size(), nil
 }
 
+// Truncate cuts the file, and has writing go on there: the system would leave it where it was, and fill the gap with zeros.
+func (f osFile) Truncate(size int64) error {
+	if err := f.File.Truncate(size); err != nil {
+		return err
+	}
+	_, err := f.Seek(size, io.SeekStart)
+	return err
+}
+
 func open(name string, flag int) (File, error) {
 	file, err := os.OpenFile(name, flag, filePermissions)
 	if err != nil {
@@ -38,8 +48,17 @@ func open(name string, flag int) (File, error) {
 // Create opens a file for writing, new or emptied.
 func (OS) Create(name string) (File, error) { return open(name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC) }
 
-// Append opens a file that is there for writing at its end.
-func (OS) Append(name string) (File, error) { return open(name, os.O_WRONLY|os.O_APPEND) }
+// Append opens a file that is there for writing at its end. It does without O_APPEND, with which Windows does not truncate.
+func (OS) Append(name string) (File, error) {
+	file, err := open(name, os.O_WRONLY)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := file.(osFile).Seek(0, io.SeekEnd); err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	return file, nil
+}
 
 // Open opens a file for reading.
 func (OS) Open(name string) (File, error) { return open(name, os.O_RDONLY) }

@@ -31,7 +31,7 @@ type File interface {
 	io.Closer
 	// Sync waits until the content is on disk. If it fails, what was written since it last succeeded may be lost for good.
 	Sync() error
-	// Truncate cuts the file to size bytes. It is on disk after Sync.
+	// Truncate cuts the file to size bytes, after which the next Write goes. It is on disk after Sync.
 	Truncate(size int64) error
 	// Size returns the file's length in bytes.
 	Size() (int64, error)

@@ -85,6 +85,19 @@ func TestBothAlike(t *testing.T) {
 			if got := content(t, f, in("a")); got != "content12!" {
 				t.Errorf("%q", got)
 			}
+			created, err := f.Create(in("cut"))
+			must(t, err)
+			for _, part := range []string{"12345", "!"} {
+				_, err = io.WriteString(created, part)
+				must(t, err)
+				must(t, created.Truncate(2))
+			}
+			_, err = io.WriteString(created, "?")
+			must(t, errors.Join(err, created.Close()))
+			if got := content(t, f, in("cut")); got != "12?" {
+				t.Errorf("what is written after Truncate of a created file: %q", got)
+			}
+			must(t, f.Remove(in("cut")))
 			reader, err := f.Open(in("a"))
 			must(t, err)
 			if _, err := reader.Write([]byte("x")); err == nil {
