@@ -162,7 +162,7 @@ func (s *shop) pass() error {
 	for i := range s.batches {
 		s.log.Collect(&s.batches[i], s.now)
 	}
-	return s.log.Commit()
+	return s.log.Commit(s.log.Position())
 }
 
 // wait lets time pass, with loops that are idle.

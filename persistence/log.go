@@ -125,16 +125,17 @@ type Stats struct {
 }
 
 // Collect is called at the end of each pass that may have put effects into the batch, and at least every 100 ms: it takes the batch
-// over when the policy wants that, and leaves it empty.
-func (l *Log) Collect(b *Batch, nowNanos int64) {
+// over when the policy wants that, and leaves it empty. It returns the log's position after it, for Commit; 0 if it took nothing.
+func (l *Log) Collect(b *Batch, nowNanos int64) (position uint64) {
 	if len(b.records) == 0 {
 		b.epoch = l.epoch.Load()
-		return
+		return 0
 	}
 	if l.always.Load() || b.epoch != l.epoch.Load() || len(b.keys) >= maxBatchBytes {
 		l.tell(nowNanos)
-		l.Append(b)
+		return l.Append(b)
 	}
+	return 0
 }
 
 func (l *Log) tell(nowNanos int64) {
@@ -146,12 +147,12 @@ func (l *Log) tell(nowNanos int64) {
 	}
 }
 
-// Append takes the batch over at once, and leaves it empty.
-func (l *Log) Append(b *Batch) {
+// Append takes the batch over at once, and leaves it empty. It returns the log's position after it.
+func (l *Log) Append(b *Batch) (position uint64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if len(b.records) == 0 {
-		return
+		return l.appended
 	}
 	taken := &Batch{}
 	if n := len(l.spare); n > 0 {
@@ -160,6 +161,7 @@ func (l *Log) Append(b *Batch) {
 	*taken, *b = *b, *taken
 	b.epoch = l.epoch.Load()
 	l.enqueue(item{batch: taken})
+	return l.appended
 }
 
 // FlushDatabase records that a database was emptied. Whoever empties it holds all shards: their batches must have forgotten
@@ -187,12 +189,19 @@ func (l *Log) enqueue(i item) {
 	l.appended++
 }
 
-// Commit returns when all that was appended before is as safe as replies need it to be. Under Always that is on disk; all that
-// wait share a sync. An error means that it is not, and may be later: the effects stay in the queue.
-func (l *Log) Commit() error {
+// Position is how much was appended so far.
+func (l *Log) Position() uint64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	target := l.appended
+	return l.appended
+}
+
+// Commit returns when all up to a position is as safe as replies that tell of it need it to be. Under Always that is on disk; all
+// that wait share a sync. An error means that it is not, and may be later: the effects stay in the queue.
+func (l *Log) Commit(position uint64) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	target := min(position, l.appended) // a position may be of a log before this one
 	for l.settings.Policy == Always && l.durable < target {
 		switch {
 		case l.err != nil:

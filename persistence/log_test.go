@@ -135,8 +135,7 @@ func TestAlwaysSharesSyncs(t *testing.T) {
 			var b Batch
 			for i := range 200 {
 				b.Set(0, 1, fmt.Append(nil, worker), later+int64(i))
-				s.log.Collect(&b, now)
-				if err := s.log.Commit(); err != nil {
+				if err := s.log.Commit(s.log.Collect(&b, now)); err != nil {
 					t.Error(err)
 				}
 			}
@@ -170,6 +169,7 @@ func TestFullDisk(t *testing.T) {
 			}
 			s.wait(second / 4)
 		}
+		must(t, s.log.Commit(0)) // whoever has changed nothing does not have to wait
 		err := s.log.Err()
 		if !errors.Is(err, syscall.ENOSPC) {
 			t.Fatal(err)
@@ -385,8 +385,7 @@ func TestConcurrentUse(t *testing.T) {
 					s.state.Store(0, []byte(key), later+int64(i))
 					mu.Unlock()
 					b.Set(0, hashOf(key), []byte(key), later+int64(i))
-					s.log.Collect(&b, now)
-					if err := s.log.Commit(); err != nil {
+					if err := s.log.Commit(s.log.Collect(&b, now)); err != nil {
 						t.Error(err)
 					}
 				}

@@ -58,6 +58,7 @@ type batch struct {
 	outstanding int           // parcels sent and not returned
 	furtherKeys int           // of calls with several
 	spent       time.Duration // on executing the calls
+	position    uint64        // of the log, up to which it must be safe before the replies leave
 }
 
 func newBatch(shards int) *batch {
@@ -98,17 +99,18 @@ func (b *batch) reset() {
 	clear(b.words)
 	clear(b.entries)
 	b.calls, b.entries, b.words = b.calls[:0], b.entries[:0], b.words[:0]
-	b.used, b.furtherKeys, b.spent = 0, 0, 0
+	b.used, b.furtherKeys, b.spent, b.position = 0, 0, 0, 0
 	b.staged = false
 }
 
 // A parcel holds the calls of one batch for one other shard, on the way there and back.
 type parcel struct {
 	envelope
-	origin *loop
-	batch  *batch
-	calls  []*call
-	spent  time.Duration // on executing the calls
+	origin   *loop
+	batch    *batch
+	calls    []*call
+	spent    time.Duration // on executing the calls
+	position uint64        // of the log after them
 }
 
 // parcelFor returns the batch's parcel for a shard.
@@ -134,6 +136,7 @@ func (p *parcel) arrive(l *loop) {
 	}
 	p.calls = p.calls[:0]
 	p.batch.spent += p.spent
+	p.batch.position = max(p.batch.position, p.position)
 	p.batch.outstanding--
 	if p.batch.outstanding == 0 {
 		l.finish(p.batch)
@@ -154,12 +157,13 @@ func (l *loop) executeParcel(p *parcel, of *loop) {
 	for _, c := range p.calls {
 		c.reply = l.apply(c, e, c.reply)
 	}
-	of.handOver(l.now)
+	p.position = of.handOver(l.now)
 }
 
 // execute runs the calls of a batch: those of other shards first, so that they are on their way while the loop's own
 // are decided.
 func (l *loop) execute(b *batch) {
+	b.position, l.stepped = l.stepped, 0
 	if len(b.calls) == 0 {
 		l.finish(b)
 		return
@@ -193,7 +197,7 @@ func (l *loop) execute(b *batch) {
 			c.conn.out = l.apply(c, l.engine, c.conn.out)
 		}
 	}
-	l.handOver(l.now)
+	b.position = max(b.position, l.handOver(l.now))
 	b.spent += l.server.clock.uptime() - started
 	if b.outstanding == 0 {
 		l.finish(b)
@@ -218,6 +222,7 @@ func (l *loop) dispatch(b *batch) {
 		if target.owner.borrow() {
 			l.executeParcel(p, target)
 			target.owner.giveBack()
+			b.position = max(b.position, p.position)
 			p.calls = p.calls[:0]
 		} else {
 			b.outstanding++

@@ -37,11 +37,21 @@ func (s *Server) logHeader() persistence.RDBHeader {
 	return persistence.RDBHeader{ClockNanos: s.clock.now(), Version: redisVersion, AOFBase: true}
 }
 
-// handOver gives the shard's changes to the log, if its policy wants them now. Whoever calls it has the shard.
-func (l *loop) handOver(nowNanos int64) {
+// handOver gives the shard's changes to the log, if its policy wants them now. Whoever calls it has the shard. It returns the
+// log's position after them; 0: there was nothing to give.
+func (l *loop) handOver(nowNanos int64) (position uint64) {
 	if aof := l.server.aof.Load(); aof != nil {
-		aof.Collect(&l.effects, nowNanos)
+		return aof.Collect(&l.effects, nowNanos)
 	}
+	return 0
+}
+
+// logPosition is how much the log has been given; 0: there is none.
+func (s *Server) logPosition() uint64 {
+	if aof := s.aof.Load(); aof != nil {
+		return aof.Position()
+	}
+	return 0
 }
 
 // logFlush tells the log that a database is emptied. Whoever calls it has all shards.
@@ -64,16 +74,17 @@ func (s *Server) logSwap(a, b int) {
 }
 
 // commit makes what the batch has changed as safe as the log's policy says. If that fails its clients must not be told that
-// it is, so they are told nothing: their connections are closed.
+// it is, so they are told nothing: their connections are closed. A batch that has changed nothing is answered in any case.
 func (l *loop) commit(b *batch) {
 	aof := l.server.aof.Load()
-	if aof == nil || len(b.entries) == 0 {
+	if aof == nil || b.position == 0 {
 		return
 	}
-	if err := aof.Commit(); err != nil {
+	if err := aof.Commit(b.position); err != nil {
 		for i := range b.entries {
 			l.close(b.entries[i].conn)
 		}
+		l.lookAtDisk()
 	}
 }
 
@@ -98,6 +109,7 @@ const errSnapshotBroken = replyError("MISCONF Redis is configured to save RDB sn
 
 // keepLog does for the log what time brings, until the loops have ended.
 func (s *Server) keepLog() {
+	var trouble error
 	for {
 		select {
 		case <-time.After(everyTick):
@@ -110,12 +122,24 @@ func (s *Server) keepLog() {
 		}
 		now := s.clock.now()
 		aof.Tick(now)
+		trouble = s.tellOfTrouble(trouble, aof.Err())
 		if aof.RewriteDue(now) {
 			if err := s.rewriteLog(aof); err != nil {
 				s.log.warning("Background append only file rewriting: %v", err)
 			}
 		}
 	}
+}
+
+// tellOfTrouble logs, in Redis's words, when writing begins to fail and when it works again.
+func (s *Server) tellOfTrouble(before, now error) error {
+	switch {
+	case before == nil && now != nil:
+		s.log.warning("Error writing to the AOF file: %v", now)
+	case before != nil && now == nil:
+		s.log.warning("AOF write error looks solved, the server can write again.")
+	}
+	return now
 }
 
 // rewriteLog makes a new base for the log while the loops are at work. It returns at once.

@@ -22,6 +22,7 @@ type loop struct {
 	holds         []bool // the shards that the loop has taken for the step it is in; nil: in none
 	inbox         inbox
 	effects       persistence.Batch // the changes of the shard that the log does not have yet
+	stepped       uint64            // the log's position after the last step, for the batch that is being gathered
 	misconfigured error             // why changes must be refused now: the reply; nil: they need not
 	deferred      []*envelope       // that a busyPass could not deliver
 	woken         atomic.Bool
@@ -231,17 +232,17 @@ func (l *loop) sweep() (more bool) {
 		return false
 	}
 	l.sweepNs = l.now
-	if l.server.sweepingOff.Load() {
-		return false
-	}
 	l.handOver(l.now)
 	l.lookAtDisk()
-	started := l.server.clock.uptime()
-	l.engine.Advance(l.now)
 	if changes := l.engine.Stats().Changes; changes != l.published {
 		l.server.changes.Add(changes - l.published)
 		l.published = changes
 	}
+	if l.server.sweepingOff.Load() {
+		return false
+	}
+	started := l.server.clock.uptime()
+	l.engine.Advance(l.now)
 	more = l.engine.Sweep(l.idle())
 	l.bookSweep(l.server.clock.uptime()-started, more)
 	return more

@@ -103,7 +103,13 @@ func (l *loop) takeShards(shards []int, step func()) {
 	for _, shard := range shards {
 		l.holds[shard] = true
 	}
-	defer func() { l.holds = nil }()
+	before := l.server.logPosition()
+	defer func() {
+		l.holds = nil
+		if after := l.server.logPosition(); after != before {
+			l.stepped = after
+		}
+	}()
 	if len(l.server.loops) == 1 {
 		l.engine.Advance(l.now)
 		step()
