@@ -47,6 +47,7 @@ type Loaded struct {
 	TornBytes     int64 // at the end of TornFile, left out
 	TornRecords   int64 // whole commands among them, at the least
 	manifest      *manifest
+	baseTorn      bool         // a new base must take its place
 	incrs         []loadedFile // as in the manifest
 	baseBytes     int64
 	doneBytes     int64 // of the files before the one being read
@@ -236,9 +237,7 @@ func (l *Loaded) parts(place Place, options LoadOptions, sink Sink) error {
 			l.incrs = append(l.incrs, part)
 		}
 	}
-	if l.TornFile != "" && m.base != nil && l.TornFile == place.path(m.base.name) {
-		l.manifest = nil // a new base puts that right
-	}
+	l.baseTorn = l.TornFile != "" && m.base != nil && l.TornFile == place.path(m.base.name)
 	return nil
 }
 

@@ -3,7 +3,9 @@ package persistence
 import (
 	"errors"
 	"fmt"
+	"io"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -52,6 +54,15 @@ func (p *Place) manifestPath() string      { return p.path(p.FileName + manifest
 func (p *Place) baseName(seq int64) string { return fmt.Sprint(p.FileName, ".", seq, baseSuffix) }
 func (p *Place) incrName(seq int64) string { return fmt.Sprint(p.FileName, ".", seq, incrSuffix) }
 
+// seqOf returns the number of a file with such a name, if that is what it has.
+func (p *Place) seqOf(name, suffix string) (seq int64, ok bool) {
+	if !strings.HasPrefix(name, p.FileName+".") || !strings.HasSuffix(name, suffix) {
+		return 0, false
+	}
+	seq, err := strconv.ParseInt(name[len(p.FileName)+1:max(len(name)-len(suffix), len(p.FileName)+1)], 10, 64)
+	return seq, err == nil && seq > 0
+}
+
 // Settings are what may change while the log is in use.
 type Settings struct {
 	Policy            Policy
@@ -79,6 +90,9 @@ type Log struct {
 	epoch  atomic.Uint64 // grows when batches are due
 	clock  atomic.Int64  // the latest time told, Unix ns
 	always atomic.Bool   // the policy is Always
+
+	lock     io.Closer // of the folder
+	unlisted []string  // see Unlisted
 
 	mu       sync.Mutex
 	free     sync.Cond // busy has become false
@@ -296,5 +310,8 @@ func (l *Log) Close() error {
 	if l.disk.rewrite != nil {
 		l.disk.rewrite.doomed = ErrClosed
 	}
-	return errors.Join(l.err, l.disk.close())
+	return errors.Join(l.err, l.disk.close(), l.lock.Close())
 }
+
+// Unlisted returns the names of files that a log was found to consist of, but for its manifest. They are left alone.
+func (l *Log) Unlisted() []string { return l.unlisted }

@@ -2,7 +2,7 @@ package persistence
 
 import (
 	"errors"
-	"fmt"
+	"io/fs"
 
 	"github.com/cellserver/cellserver/internal/vfs"
 )
@@ -298,7 +298,7 @@ func (d *disk) close() error {
 }
 
 // OpenLog goes on with a log where it was left. Without one, which is if found is nil, or in the old form of one file, the log waits for a
-// first rewrite: see RewriteDue.
+// first rewrite: see RewriteDue. The folder is the log's alone until Close.
 func OpenLog(place Place, settings Settings, found *Loaded, nowNanos int64) (*Log, error) {
 	l := &Log{place: place, settings: settings, rewriteWait: retryEvery}
 	l.free.L = &l.mu
@@ -311,25 +311,60 @@ func OpenLog(place Place, settings Settings, found *Loaded, nowNanos int64) (*Lo
 	if err := place.FS.SyncDir(place.Dir); err != nil {
 		return nil, err
 	}
-	if found == nil || found.manifest == nil {
+	var err error
+	if l.lock, err = place.FS.Lock(place.folder()); err != nil {
+		return nil, err
+	}
+	switch {
+	case found == nil || found.manifest == nil:
+		l.unlisted, err = l.disk.begin()
+	case found.baseTorn:
+		l.disk.take(found)
 		l.disk.waiting = true
-		l.updateSizes()
-		return l, nil
+	default:
+		l.disk.take(found)
+		err = l.disk.resume(found, nowNanos)
 	}
-	if err := l.disk.resume(found, nowNanos); err != nil {
-		return nil, fmt.Errorf("the append only file can't be opened: %w", err)
+	if err != nil {
+		return nil, errors.Join(err, l.lock.Close())
 	}
-	l.disk.removeHistory()
-	l.disk.rewriteBytes = l.disk.total()
 	l.updateSizes()
 	return l, nil
 }
 
-// resume cuts torn tails and opens the last increment.
-func (d *disk) resume(found *Loaded, nowNanos int64) error {
+// begin has the disk wait for the first rewrite. Nothing that is there is written over: a log that was turned off is good until
+// the rewrite has taken its place, and files without a manifest, whose names it returns, may be all that is left of somebody's log.
+func (d *disk) begin() (unlisted []string, err error) {
+	d.waiting = true
+	d.manifest, err = readManifest(d.place.FS, d.place.manifestPath())
+	if !errors.Is(err, fs.ErrNotExist) {
+		d.baseSeq, d.incrSeq = d.manifest.lastSeqs()
+		return nil, err
+	}
+	names, err := d.place.FS.List(d.place.folder())
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range names {
+		base, isBase := d.place.seqOf(name, baseSuffix)
+		incr, isIncr := d.place.seqOf(name, incrSuffix)
+		if isBase || isIncr {
+			unlisted = append(unlisted, name)
+			d.baseSeq, d.incrSeq = max(d.baseSeq, base), max(d.incrSeq, incr)
+		}
+	}
+	return unlisted, nil
+}
+
+// take makes the files that were loaded the disk's.
+func (d *disk) take(found *Loaded) {
 	d.manifest = *found.manifest
 	d.baseSeq, d.incrSeq = d.manifest.lastSeqs()
 	d.baseBytes = found.baseBytes
+}
+
+// resume cuts torn tails and opens the last increment.
+func (d *disk) resume(found *Loaded, nowNanos int64) error {
 	for i, file := range d.manifest.incrs {
 		size := found.incrs[i].whole
 		goOn := i == len(d.manifest.incrs)-1 && found.incrs[i].ours
@@ -346,13 +381,25 @@ func (d *disk) resume(found *Loaded, nowNanos int64) error {
 		}
 		if err == nil && goOn {
 			d.file, d.current, d.size, d.synced = opened, file, size, size
-			return nil
+			break
 		}
 		d.earlierBytes += size
 		if err = errors.Join(err, opened.Close()); err != nil {
 			return err
 		}
 	}
+	if d.file == nil {
+		if err := d.listIncrement(nowNanos); err != nil {
+			return err
+		}
+	}
+	d.removeHistory()
+	d.rewriteBytes = d.total()
+	return nil
+}
+
+// listIncrement starts an increment and enters it in the manifest.
+func (d *disk) listIncrement(nowNanos int64) error {
 	if err := d.startIncrement(nowNanos); err != nil {
 		return err
 	}

@@ -2,10 +2,12 @@ package persistence
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -91,6 +93,77 @@ func TestManifestRoundTrip(t *testing.T) {
 }
 
 // TestMissingFileIsDamage: a log of which a file is missing must not pass for one that was never there.
+// TestLostManifest: what is left of a log is not written over, and told of.
+func TestLostManifest(t *testing.T) {
+	s := openShop(t, onDisk(vfs.NewDisk(1)), Settings{Policy: Always})
+	s.set(0, "k", later)
+	must(t, s.pass())
+	must(t, s.log.Close())
+	names := []string{"appendonly.aof.1.base.rdb", "appendonly.aof.1.incr.aof"}
+	before := s.file(names[0]) + s.file(names[1])
+	must(t, s.disk.Remove(s.place.manifestPath()))
+
+	s = openShop(t, s.place, Settings{Policy: Always})
+	if got := s.log.Unlisted(); !slices.Equal(got, names) {
+		t.Errorf("unlisted: %q", got)
+	}
+	s.set(0, "new", later)
+	must(t, s.pass())
+	must(t, s.rewrite())
+	must(t, s.log.Close())
+	if after := s.file(names[0]) + s.file(names[1]); after != before {
+		t.Errorf("was %q, is %q", before, after)
+	}
+	got, _ := s.reload()
+	sameState(t, got, s.state)
+}
+
+// TestNewLogOverOld: a log that is begun anew over one that was closed, as by CONFIG SET appendonly no and yes, leaves that one good
+// until its first base is there, and then removes it.
+func TestNewLogOverOld(t *testing.T) {
+	s := openShop(t, onDisk(vfs.NewDisk(1)), Settings{Policy: Always})
+	s.set(0, "old", later)
+	must(t, s.pass())
+	must(t, s.log.Close())
+	var err error
+	s.log, err = OpenLog(s.place, Settings{Policy: Always}, nil, s.now)
+	must(t, err)
+	r, err := s.log.Rewrite(RDBHeader{})
+	must(t, err)
+	got, _ := s.reload()
+	sameState(t, got, s.state)
+	s.set(0, "new", later)
+	must(t, s.pass())
+	r.Abort(errors.New("another time"))
+	must(t, s.rewrite())
+	must(t, s.log.Close())
+	got, _ = s.reload()
+	sameState(t, got, s.state)
+	names, err := s.place.FS.List("appendonlydir")
+	if want := []string{"appendonly.aof.2.base.rdb", "appendonly.aof.3.incr.aof", "appendonly.aof.manifest"}; err != nil || !slices.Equal(names, want) {
+		t.Errorf("%q, %v", names, err)
+	}
+}
+
+// TestTornBase: a new base takes its place, and the files of the old log go.
+func TestTornBase(t *testing.T) {
+	at := onDisk(vfs.NewDisk(1))
+	base, incr := at.path("appendonly.aof.3.base.aof"), at.path("appendonly.aof.5.incr.aof")
+	putFile(t, at.FS, "appendonlydir", at.manifestPath(), "file appendonly.aof.3.base.aof seq 3 type b\nfile appendonly.aof.5.incr.aof seq 5 type i\n")
+	putFile(t, at.FS, "appendonlydir", base, respOf("SET a "+fmt.Sprint(later))+"*3\r\n$3\r\nSE")
+	putFile(t, at.FS, "appendonlydir", incr, "")
+	s := openShop(t, at, Settings{Policy: Always})
+	s.set(0, "b", later)
+	must(t, s.pass())
+	must(t, s.log.Close())
+	got, _ := s.reload()
+	sameState(t, got, s.state)
+	names, err := at.FS.List("appendonlydir")
+	if want := []string{"appendonly.aof.4.base.rdb", "appendonly.aof.6.incr.aof", "appendonly.aof.manifest"}; err != nil || !slices.Equal(names, want) {
+		t.Errorf("%q, %v", names, err)
+	}
+}
+
 func TestMissingFileIsDamage(t *testing.T) {
 	disk := vfs.NewDisk(1)
 	at := onDisk(disk)

@@ -210,11 +210,13 @@ func (s *Server) applyAppendOnly(next *Config) error {
 	case s.loading.active.Load():
 		return errors.New("not while data is being loaded")
 	case next.AppendOnly && aof == nil:
+		s.logCloses.Wait() // which holds the folder
 		opened, err := persistence.OpenLog(logPlace(next, s), logSettings(next), nil, s.clock.now())
 		if err != nil {
 			s.log.warning("cannot open the append only file: %v", err)
 			return errors.New("Unable to turn on AOF. Check server logs.")
 		}
+		s.tellOfUnlisted(opened)
 		s.tellOnShard(func(l *loop) { l.engine.Record(&l.effects) })
 		s.aof.Store(opened) // the first rewrite is due at once; it comes to each loop after the message
 	case !next.AppendOnly && aof != nil:
@@ -223,9 +225,17 @@ func (s *Server) applyAppendOnly(next *Config) error {
 			l.engine.Record(nil)
 			l.effects = persistence.Batch{}
 		})
-		s.rewrites.Go(func() { _ = aof.Close() }) // what it was to keep is not wanted any more
+		s.logCloses.Go(func() { _ = aof.Close() }) // what it was to keep is not wanted any more
 	}
 	return nil
+}
+
+// tellOfUnlisted logs that a new log's folder has files of another, which may be one whose manifest was lost.
+func (s *Server) tellOfUnlisted(aof *persistence.Log) {
+	if names := aof.Unlisted(); len(names) > 0 {
+		s.log.warning("The folder %s has files of a log that no manifest lists: %s. They are not loaded, and left alone. If the manifest was lost, end the server, bring it back and start again.",
+			s.config().AppendDirname, strings.Join(names, ", "))
+	}
 }
 
 // tellOnShard has every loop do something with its shard.
@@ -238,6 +248,7 @@ func (s *Server) tellOnShard(deliver func(l *loop)) {
 // closeLog keeps what is left, once the loops have ended.
 func (s *Server) closeLog() error {
 	s.rewrites.Wait()
+	s.logCloses.Wait()
 	aof := s.aof.Load()
 	if aof == nil {
 		return nil

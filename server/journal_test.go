@@ -1,6 +1,7 @@
 package server
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -8,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/cellserver/cellserver/internal/vfs"
 )
 
 // withLog turns the append-only file on, under a policy.
@@ -104,6 +107,74 @@ func TestLogIsTurnedOnAndOff(t *testing.T) {
 			t.Error(got)
 		}
 	})
+}
+
+// TestLogIsForOneServer: another on the same folder does not start, and CONFIG SET in another fails, until the first has ended.
+func TestLogIsForOneServer(t *testing.T) {
+	s := startServer(t, withLog("always", nil))
+	dial(t, s).run("CL.THROTTLE a 15 1 3600")
+	if err := startFails(t, *s.config()); !errors.Is(err, vfs.ErrLocked) {
+		t.Error("a second server:", err)
+	}
+	other := dial(t, startServer(t, func(c *Config) { c.Dir = s.config().Dir }))
+	if got := other.run("CONFIG SET appendonly yes"); !strings.HasPrefix(got, "-ERR CONFIG SET failed") {
+		t.Error("a second log:", got)
+	}
+	for range 5 {
+		if got := dial(t, s).run("CONFIG SET appendonly no") + dial(t, s).run("CONFIG SET appendonly yes"); got != "OKOK" {
+			t.Error("off and on:", got)
+		}
+	}
+	if got := dial(t, restart(t, s)).run("EXISTS a"); got != "1" {
+		t.Error("after the restart:", got)
+	}
+}
+
+// TestTornLogIsToldOf in the server's log, as is one without a manifest.
+func TestTornLogIsToldOf(t *testing.T) {
+	s := startServer(t, withLog("always", nil))
+	dial(t, s).run("CL.THROTTLE a 15 1 3600")
+	if err := s.Shutdown(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	folder := filepath.Join(s.config().Dir, s.config().AppendDirname)
+	file, err := os.OpenFile(filepath.Join(folder, "appendonly.aof.1.incr.aof"), os.O_WRONLY|os.O_APPEND, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := file.WriteString("*3\r\n$3\r\nSE"); err != nil {
+		t.Fatal(err)
+	}
+	file.Close()
+	told := startWithLogFile(t, s)
+	if want := "appendonly.aof.1.incr.aof ends amid a command: its last 10 bytes are cut off"; !strings.Contains(told, want) {
+		t.Errorf("%q is not in the log: %s", want, told)
+	}
+	if err := os.Remove(filepath.Join(folder, "appendonly.aof.manifest")); err != nil {
+		t.Fatal(err)
+	}
+	told = startWithLogFile(t, s)
+	if want := "files of a log that no manifest lists: appendonly.aof.1.base.rdb, appendonly.aof.1.incr.aof."; !strings.Contains(told, want) {
+		t.Errorf("%q is not in the log: %s", want, told)
+	}
+}
+
+// startWithLogFile starts and ends a server with the configuration of another, and returns what it has logged.
+func startWithLogFile(t *testing.T, s *Server) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "log")
+	started := startServer(t, func(c *Config) {
+		*c = *s.config()
+		c.LogFile = path
+	})
+	if err := started.Shutdown(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	content, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(content)
 }
 
 // TestRewrite makes the log short while keys change.

@@ -153,6 +153,7 @@ func (l *load) run() (*persistence.Log, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot open the append only file: %w", err)
 	}
+	l.server.tellOfUnlisted(aof)
 	return aof, nil
 }
 
@@ -197,6 +198,9 @@ func (l *load) finish(found *persistence.Loaded, from string) {
 	}
 	s.snapshots.loaded(found.Found, changes)
 	s.log.notice("DB loaded from %s: %d entries and records, %d expired ones left out, in %.3f seconds", from, found.Entries, found.Expired, time.Since(s.loading.began).Seconds())
+	if found.TornBytes > 0 {
+		s.log.warning("%s ends amid a command: its last %d bytes are cut off, with %d whole commands among them", found.TornFile, found.TornBytes, found.TornRecords)
+	}
 	if warning := found.Warning(); warning != "" {
 		s.log.warning("%s", warning)
 	}

@@ -54,6 +54,7 @@ type Server struct {
 	snapshots   *snapshots
 	aof         atomic.Pointer[persistence.Log] // nil: there is none
 	rewrites    sync.WaitGroup
+	logCloses   sync.WaitGroup // of logs that were turned off
 	rewriting   rewriteTimes
 	keepers     sync.WaitGroup // the goroutines that stand by until the loops have ended
 	changes     atomic.Uint64  // of the keyspace, counted now and then

@@ -1,6 +1,12 @@
 package vfs
 
-import "io"
+import (
+	"errors"
+	"io"
+)
+
+// ErrLocked is what Lock says of a folder that somebody else has.
+var ErrLocked = errors.New("another process uses it")
 
 // FS is a file system. Names are paths in the system's form. The errors of files that are not there satisfy
 // errors.Is(err, fs.ErrNotExist).
@@ -19,6 +25,8 @@ type FS interface {
 	MakeDir(name string) error
 	// List returns the names of what is in a folder, without their path, in order.
 	List(dir string) ([]string, error)
+	// Lock takes a folder for the caller until Close; ErrLocked if somebody has it already. It binds only those who ask.
+	Lock(dir string) (io.Closer, error)
 	// SyncDir waits until the names in a folder are on disk.
 	SyncDir(dir string) error
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"syscall"
@@ -130,6 +131,26 @@ func TestBothAlike(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestLock: a folder has one holder, until the holder lets go.
+func TestLock(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("Windows has no lock on folders")
+	}
+	dir := t.TempDir()
+	first, err := OS{}.Lock(dir)
+	must(t, err)
+	if _, err := (OS{}).Lock(dir); !errors.Is(err, ErrLocked) || !strings.Contains(err.Error(), dir) {
+		t.Error("a second holder:", err)
+	}
+	must(t, first.Close())
+	again, err := OS{}.Lock(dir)
+	must(t, err)
+	must(t, again.Close())
+	if _, err := (OS{}).Lock(filepath.Join(dir, "absent")); !errors.Is(err, fs.ErrNotExist) {
+		t.Error(err)
 	}
 }
 
