@@ -3,6 +3,7 @@ package compat_test
 import (
 	"io"
 	"os"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"syscall"
@@ -44,6 +45,59 @@ func TestShutdownEnds(t *testing.T) {
 func TestStopAtOnce(t *testing.T) {
 	for range 50 {
 		start(t).stop(syscall.SIGTERM)
+	}
+}
+
+// TestSignalThatCannotSave: the server stays at work where its keyspace can't be saved, and ends for the next signal once it can.
+func TestSignalThatCannotSave(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("Windows has no signals to send")
+	}
+	dir := t.TempDir()
+	inTheWay := filepath.Join(dir, "temp-dump.rdb")
+	if err := os.Mkdir(inTheWay, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	p := start(t, "--dir", dir, "--save", "3600 1", "--stop-writes-on-bgsave-error", "no")
+	client := goRedis(t, p, nil)
+	throttle(t, client, "k", 15, 30, 3600)
+	if err := p.command.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(300 * time.Millisecond)
+	throttle(t, client, "k", 15, 30, 3600)
+	if err := os.Remove(inTheWay); err != nil {
+		t.Fatal(err)
+	}
+	p.stop(syscall.SIGTERM)
+	if !strings.Contains(p.stdout, "Error trying to save the DB, can't exit") {
+		t.Errorf("the log does not say why it went on: %s", p.stdout)
+	}
+	client = goRedis(t, start(t, "--dir", dir), nil)
+	if got := throttle(t, client, "k", 15, 30, 3600); got[2] != 13 {
+		t.Error("after the restart:", got)
+	}
+}
+
+// TestSecondInterruptEnds a server that can't save, at once and with exit code 1.
+func TestSecondInterruptEnds(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("Windows has no signals to send")
+	}
+	dir := t.TempDir()
+	if err := os.Mkdir(filepath.Join(dir, "temp-dump.rdb"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	p := start(t, "--dir", dir, "--save", "3600 1")
+	for range 2 {
+		if err := p.command.Process.Signal(syscall.SIGINT); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(300 * time.Millisecond)
+	}
+	<-p.ended
+	if code := p.command.ProcessState.ExitCode(); code != 1 {
+		t.Error("exit code", code)
 	}
 }
 

@@ -431,6 +431,34 @@ func TestSwap(t *testing.T) {
 	sameState(t, got, s.state)
 }
 
+// TestSwapDuringTheFirstRewrite stops no change: the rewrite is done again.
+func TestSwapDuringTheFirstRewrite(t *testing.T) {
+	s := openShop(t, onDisk(vfs.NewDisk(1)), Settings{Policy: Always})
+	must(t, s.log.Close())
+	var err error
+	s.log, err = OpenLog(s.place, Settings{Policy: Always}, nil, s.now)
+	must(t, err)
+	for range 3 {
+		r, err := s.log.Rewrite(RDBHeader{})
+		must(t, err)
+		s.set(0, "k", later)
+		s.swap(0, 1)
+		if err := r.Finish(); err != ErrSwapped {
+			t.Fatal(err)
+		}
+		s.set(0, "k", later+1)
+		must(t, s.pass())
+		must(t, s.log.Err())
+		if !s.log.RewriteDue(s.now) {
+			t.Error("no rewrite is due")
+		}
+	}
+	must(t, s.rewrite())
+	must(t, s.log.Close())
+	got, _ := s.reload()
+	sameState(t, got, s.state)
+}
+
 // TestClose: what was appended is on disk, and a log that is closed says so.
 func TestClose(t *testing.T) {
 	s := openShop(t, onDisk(vfs.NewDisk(1)), Settings{Policy: EverySecond})

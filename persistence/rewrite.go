@@ -77,12 +77,14 @@ func (l *Log) Rewrite(header RDBHeader) (*Rewrite, error) {
 
 // rewriteFailed takes note, and puts the next one off. The caller holds mu and has acquired the disk.
 func (l *Log) rewriteFailed(err error) {
-	l.stats.RewriteErrors++
-	l.stats.LastRewriteFail = err
-	l.rewriteNext = l.clock.Load() + l.rewriteWait
-	l.rewriteWait = min(2*l.rewriteWait, maxRewriteDelay)
+	if !errors.Is(err, ErrSwapped) { // which is nobody's failure: another may begin at once
+		l.stats.RewriteErrors++
+		l.stats.LastRewriteFail = err
+		l.rewriteNext = l.clock.Load() + l.rewriteWait
+		l.rewriteWait = min(2*l.rewriteWait, maxRewriteDelay)
+	}
 	if l.disk.waiting {
-		if l.err == nil {
+		if l.err == nil && !errors.Is(err, ErrSwapped) {
 			l.err = err
 		}
 		// It would have gaps: nobody keeps for it what can't be written.

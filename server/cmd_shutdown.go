@@ -43,16 +43,26 @@ func shutdown(l *loop, c *conn, args [][]byte, w *resp.Writer) {
 		w.Error("ERR No shutdown in progress.")
 		return
 	}
-	if err := l.saveBeforeEnd(options); err != nil {
-		l.server.log.warning("Error trying to save the DB, can't exit: %v", err)
-		if !options.force {
-			w.Error("ERR Errors trying to SHUTDOWN. Check logs.")
-			return
-		}
+	l.server.log.warning("User requested shutdown...")
+	if err := l.saveBeforeEnd(options); err != nil && !options.force {
+		w.Error("ERR Errors trying to SHUTDOWN. Check logs.")
+		return
 	}
 	c.waiting = true
 	c.updateInterest()
 	l.server.requestEnd()
+}
+
+// EndFor has the server end in order for a signal, as SHUTDOWN does: where the keyspace can't be saved it stays at work, as Redis
+// does, since what is in memory is all there is. A script that is running is ended first.
+func (s *Server) EndFor(signal string) {
+	s.log.warning("Received %s scheduling shutdown...", signal)
+	s.scripting.runtime.Kill()
+	s.loops[0].post(&envelope{onShard: true, deliver: func(l *loop) {
+		if l.saveBeforeEnd(shutdownOptions{}) == nil {
+			s.requestEnd()
+		}
+	}})
 }
 
 // saveBeforeEnd makes the keyspace durable for SHUTDOWN, by SAVE in any case and otherwise where there are save points. It is
@@ -64,6 +74,7 @@ func (l *loop) saveBeforeEnd(options shutdownOptions) (err error) {
 		s.savingAtEnd.Store(saveNever)
 	case options.save || len(s.config().Save) > 0:
 		s.savingAtEnd.Store(saveAlways)
+		s.log.notice("Saving the final RDB snapshot before exiting.")
 		l.exclusively(s.allShards, func() { err = s.snapshots.atOnce() })
 		if err == errSaving { // it is given up at the end, and this one taken then
 			err = nil
@@ -71,6 +82,9 @@ func (l *loop) saveBeforeEnd(options shutdownOptions) (err error) {
 		if options.force {
 			s.savingAtEnd.Store(saveNever)
 		}
+	}
+	if err != nil {
+		s.log.warning("Error trying to save the DB, can't exit: %v", err)
 	}
 	return err
 }

@@ -202,8 +202,12 @@ func (s *Server) Serve() error {
 		err = errors.Join(err, s.snapshots.atEnd())
 	}
 	if err != nil {
+		if s.config().LogFile != "" { // the terminal is told by whoever gets the error
+			s.log.warning("Fatal error: %v", err)
+		}
 		return err
 	}
+	s.log.warning("cellserver is now ready to exit, bye bye...")
 	return ErrServerClosed
 }
 

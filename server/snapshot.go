@@ -221,10 +221,20 @@ func (p *snapshots) atEnd() error {
 		return nil
 	}
 	p.wait()
+	if p.upToDate() {
+		return nil
+	}
 	if err := p.atOnce(); err != nil {
 		return fmt.Errorf("the last snapshot failed: %w", err)
 	}
 	return nil
+}
+
+// upToDate says whether the last snapshot has all changes. The loops have ended.
+func (p *snapshots) upToDate() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.count > 0 && !p.failed.Load() && p.savedChanges == p.server.countChanges()
 }
 
 // wait returns when no snapshot is running.

@@ -68,14 +68,14 @@ func run(args []string) error {
 		}
 	}()
 	// Before Serve, which logs that it serves: whoever reads that may send a signal at once.
-	stop, cancel := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
-	defer cancel()
+	ends := make(chan os.Signal, 1)
+	signal.Notify(ends, syscall.SIGTERM, syscall.SIGINT)
+	go endOn(ends, s)
 	served := make(chan error, 1)
 	go func() { served <- s.Serve() }()
 	select {
 	case err = <-served:
 		return err
-	case <-stop.Done():
 	case <-s.EndRequested():
 	}
 	patience, cancel := context.WithTimeout(context.Background(), shutdownPatience)
@@ -88,4 +88,17 @@ func run(args []string) error {
 		return err
 	}
 	return nil
+}
+
+// endOn has the server end in order for a signal. A second interrupt is somebody at a terminal who insists, as in Redis.
+func endOn(signals chan os.Signal, s *server.Server) {
+	names := map[os.Signal]string{syscall.SIGTERM: "SIGTERM", syscall.SIGINT: "SIGINT"}
+	for asked := false; ; asked = true {
+		received := <-signals
+		if asked && received == syscall.SIGINT {
+			fmt.Fprintln(os.Stderr, "cellserver: interrupted a second time, ending at once")
+			os.Exit(1)
+		}
+		s.EndFor(names[received])
+	}
 }
