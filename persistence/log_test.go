@@ -341,6 +341,29 @@ func TestRewriteDue(t *testing.T) {
 	}
 }
 
+// TestRewriteIsToldFromItsBeginning: whoever waits for the end of a rewrite must not find it ended before it has its files.
+func TestRewriteIsToldFromItsBeginning(t *testing.T) {
+	s := openShop(t, onDisk(vfs.NewDisk(1)), Settings{Policy: EverySecond})
+	asked := false
+	s.disk.FailWith(func(op vfs.Operation) error {
+		if stats := s.log.Stats(); !stats.Rewriting {
+			t.Errorf("%v: not told", op)
+		}
+		asked = true
+		return nil
+	})
+	r, err := s.log.Rewrite(RDBHeader{})
+	s.disk.FailWith(nil)
+	must(t, err)
+	if !asked {
+		t.Error("a rewrite began without the disk")
+	}
+	r.Abort(errors.New("enough"))
+	if s.log.Stats().Rewriting {
+		t.Error("told after its end")
+	}
+}
+
 // TestConcurrentUse has loops, the ticking goroutine, rewrites and INFO at the same time, for the race detector, and loads what comes of it.
 func TestConcurrentUse(t *testing.T) {
 	for _, policy := range []Policy{Always, EverySecond} {

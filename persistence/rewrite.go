@@ -63,6 +63,7 @@ func (l *Log) Rewrite(header RDBHeader) (*Rewrite, error) {
 		return nil, l.err
 	}
 	swaps := l.swaps
+	l.stats.Rewriting = true
 	l.mu.Unlock()
 	r, err := l.disk.beginRewrite(l, header)
 	l.mu.Lock()

@@ -276,7 +276,7 @@ func (s *Server) infoLog(b *strings.Builder) {
 	stats, due := aof.Stats(), aof.RewriteDue(s.clock.now())
 	line(b, "aof_enabled", 1)
 	line(b, "aof_rewrite_in_progress", number[stats.Rewriting])
-	line(b, "aof_rewrite_scheduled", number[due])
+	line(b, "aof_rewrite_scheduled", number[due || stats.WaitingForBase && !stats.Rewriting])
 	line(b, "aof_rewrites", stats.Rewrites)
 	line(b, "aof_last_bgrewrite_status", ok[stats.LastRewriteFail == nil])
 	line(b, "aof_last_write_status", ok[aof.Err() == nil])
