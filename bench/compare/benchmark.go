@@ -27,7 +27,7 @@ type client struct {
 	keys  int
 }
 
-// measure puts the load on the server once and waits until it is quiet again.
+// measure puts the load on the server once and waits until that has no consequences any more.
 func (c client) measure(ctx context.Context, s *server, l load, requests int) (sample, error) {
 	before, err := s.cpu()
 	if err != nil {
@@ -37,7 +37,7 @@ func (c client) measure(ctx context.Context, s *server, l load, requests int) (s
 	if err != nil {
 		return sample{}, err
 	}
-	if err := s.waitQuiet(ctx); err != nil {
+	if err := s.settle(ctx); err != nil {
 		return sample{}, err
 	}
 	after, err := s.cpu()
@@ -59,7 +59,7 @@ func (c client) calibrate(ctx context.Context, s *server, l load, seconds float6
 	const firstGuess = 5_000
 	requests := l.wholePasses(firstGuess)
 	for _, target := range []float64{min(0.25, seconds), seconds} {
-		seen, err := c.measure(ctx, s, l, requests)
+		seen, err := c.run(ctx, s, l, requests)
 		if err != nil {
 			return 0, err
 		}
@@ -78,7 +78,7 @@ func (l load) wholePasses(requests float64) int {
 func (c client) run(ctx context.Context, s *server, l load, requests int) (sample, error) {
 	argv := []string{"-c", c.cores, "redis-benchmark", "-h", "127.0.0.1", "-p", strconv.Itoa(s.port), "--csv",
 		"-r", strconv.Itoa(c.keys), "-c", strconv.Itoa(l.clients), "-P", strconv.Itoa(l.depth), "-n", strconv.Itoa(requests)}
-	argv = append(argv, s.request(s.scriptSHA, "key:__rand_int__")...)
+	argv = append(argv, s.request(s.scriptSHA, "key:__rand_int__", usualLimit)...)
 	var stdout, stderr bytes.Buffer
 	benchmark := exec.CommandContext(ctx, "taskset", argv...)
 	benchmark.Stdout, benchmark.Stderr = &stdout, &stderr

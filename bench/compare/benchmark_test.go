@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 )
@@ -63,6 +64,19 @@ func TestParseThrottleReply(t *testing.T) {
 	for _, reply := range []string{"", "ERR unknown command 'cl.throttle'", "0\n101\n100\n-1", "0\n101\n100\n-1\nx", "0\n1\n2\n3\n4\n5"} {
 		if got, err := parseThrottleReply(reply); err == nil {
 			t.Errorf("%q: accepted as %v", reply, got)
+		}
+	}
+}
+
+// The process is named as awkwardly as it can be.
+func TestParseChildTimes(t *testing.T) {
+	const stat = "77 (a ) 1 2) S 1 77 77 0 -1 4194560 100 200 0 0 31 32 33 34 20 0 1 0 5 6 7"
+	if got, err := parseChildTimes(stat); err != nil || got != 670*time.Millisecond {
+		t.Errorf("got %v, %v, want 0.67s", got, err)
+	}
+	for _, stat := range []string{"", "77 (a) S 1 2 3", strings.Replace(stat, " 33 ", " x ", 1)} {
+		if got, err := parseChildTimes(stat); err == nil {
+			t.Errorf("%q: accepted as %v", stat, got)
 		}
 	}
 }

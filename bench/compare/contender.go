@@ -3,6 +3,7 @@ package main
 import (
 	_ "embed"
 	"strconv"
+	"time"
 )
 
 // Names of the contenders, as -references and the report spell them.
@@ -18,13 +19,19 @@ type contender struct {
 	name   string
 	argv   []string // without the port, which is chosen at the start
 	script string   // Lua; empty: the server knows CL.THROTTLE itself
+	log    string   // policy of its append-only file, as the report names it; empty: it has none
 }
 
 //go:embed gcra.lua
 var gcraScript string
 
-// throttleArguments of every call: max_burst, count, period in seconds, quantity.
-var throttleArguments = []string{"100", "1000", "60", "1"}
+// limit is what a call asks for.
+type limit struct {
+	maxBurst, count, periodSeconds, quantity int
+}
+
+// usualLimit is that of redis-cell's own example, give or take a burst.
+var usualLimit = limit{maxBurst: 100, count: 1000, periodSeconds: 60, quantity: 1}
 
 // contenders returns cellserver first, then the plan's references in their order.
 func contenders(p plan, binary, cellModule string) []contender {
@@ -47,9 +54,22 @@ func contenders(p plan, binary, cellModule string) []contender {
 }
 
 // request returns the call on key. sha names the contender's script in the server, if it has one.
-func (c contender) request(sha, key string) []string {
+func (c contender) request(sha, key string, l limit) []string {
+	words := []string{"cl.throttle", key}
 	if c.script != "" {
-		return append([]string{"evalsha", sha, "1", key}, throttleArguments...)
+		words = []string{"evalsha", sha, "1", key}
 	}
-	return append([]string{"cl.throttle", key}, throttleArguments...)
+	for _, n := range []int{l.maxBurst, l.count, l.periodSeconds, l.quantity} {
+		words = append(words, strconv.Itoa(n))
+	}
+	return words
+}
+
+// stored returns the number that the contender keeps for a TAT: Unix nanoseconds as redis-cell does, or the script's
+// microseconds.
+func (c contender) stored(tat time.Time) int64 {
+	if c.script != "" {
+		return tat.UnixMicro()
+	}
+	return tat.UnixNano()
 }

@@ -31,6 +31,16 @@ func main() {
 	}
 }
 
+// bench is what a measurement has to work with.
+type bench struct {
+	plan
+	binary     string // of cellserver
+	cellModule string // redis-cell's shared object, or empty
+	folder     string // of this run, on the disk to use
+	setting    []fact
+	progress   io.Writer // hears what goes on meanwhile
+}
+
 // run is the tool, from the arguments to the report on stdout; progress hears what goes on meanwhile.
 func run(ctx context.Context, arguments []string, cellModule string, stdout, progress io.Writer) error {
 	p, err := parsePlan(arguments, cellModule)
@@ -40,7 +50,7 @@ func run(ctx context.Context, arguments []string, cellModule string, stdout, pro
 	if err := checkTools(); err != nil {
 		return err
 	}
-	folder, err := os.MkdirTemp("", "cellserver-compare-")
+	folder, err := os.MkdirTemp(p.dir, "cellserver-compare-")
 	if err != nil {
 		return err
 	}
@@ -56,11 +66,10 @@ func run(ctx context.Context, arguments []string, cellModule string, stdout, pro
 		}
 	}
 	setting := describeSetting(p, binary, cellModule, arguments, time.Now())
-	r, err := compare(ctx, p, contenders(p, binary, cellModule), folder, progress)
+	report, err := p.measure(ctx, bench{p, binary, cellModule, folder, setting, progress})
 	if err != nil {
 		return err
 	}
-	report := formatReport(setting, r, barsFor(p.shards, p.references))
 	if _, err := io.WriteString(stdout, report); err != nil {
 		return err
 	}
@@ -70,9 +79,18 @@ func run(ctx context.Context, arguments []string, cellModule string, stdout, pro
 	return os.WriteFile(p.out, []byte(report), 0o644)
 }
 
+// measureThroughput measures every load on every server.
+func measureThroughput(ctx context.Context, b bench) (string, error) {
+	r, err := compare(ctx, b.plan, contenders(b.plan, b.binary, b.cellModule), b.folder, b.progress)
+	if err != nil {
+		return "", err
+	}
+	return formatReport(b.setting, r, barsFor(b.shards, b.references)), nil
+}
+
 // checkTools reports the first tool that is missing, before anything is built or started.
 func checkTools() error {
-	for _, tool := range []string{"taskset", "redis-server", "redis-cli", "redis-benchmark"} {
+	for _, tool := range []string{"taskset", "findmnt", "redis-server", "redis-benchmark"} {
 		if _, err := exec.LookPath(tool); err != nil {
 			return err
 		}
@@ -135,7 +153,7 @@ func compare(ctx context.Context, p plan, all []contender, folder string, progre
 // warmUp sends as many calls as there are keys, and finds the number of requests for each load.
 func (c client) warmUp(ctx context.Context, s *server, p plan) (map[load]int, error) {
 	deep := load{depth: 16, clients: 50}
-	if _, err := c.measure(ctx, s, deep, deep.wholePasses(float64(p.keys))); err != nil {
+	if _, err := c.run(ctx, s, deep, deep.wholePasses(float64(p.keys))); err != nil {
 		return nil, err
 	}
 	requests := make(map[load]int)
@@ -146,5 +164,5 @@ func (c client) warmUp(ctx context.Context, s *server, p plan) (map[load]int, er
 		}
 		requests[l] = n
 	}
-	return requests, nil
+	return requests, s.settle(ctx)
 }

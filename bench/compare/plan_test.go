@@ -22,6 +22,9 @@ func TestPlanDefaults(t *testing.T) {
 			t.Errorf("no default load for the bar %+v", b)
 		}
 	}
+	if named, err := parsePlan([]string{"throughput"}, ""); err != nil || !slices.Equal(named.loads, p.loads) {
+		t.Errorf("by its name: loads %v, %v", named.loads, err)
+	}
 	if p, err = parsePlan(nil, "cell.so"); err != nil || !slices.Contains(p.references, redisCell) {
 		t.Errorf("with a module at hand: references %v, %v", p.references, err)
 	}
@@ -44,10 +47,45 @@ func TestPlanRefuses(t *testing.T) {
 		{"-references null,null", "twice"},
 		{"-references redis-cell", "REDIS_CELL_SO"},
 		{"stray", `"stray"`},
+		{"-keys 0", "-keys"},
+		{"persistence -depths ,", `""`},
+		{"persistence -seconds 0", "-seconds"},
+		{"load -depths 1", "-depths"},
+		{"load -seconds 1", "-seconds"},
+		{"snapshot -rate 0", "-rate"},
+		{"snapshot load", `"load"`},
 	} {
 		_, err := parsePlan(strings.Fields(test.arguments), "")
 		if err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: error %v, want one that names %s", test.arguments, err, test.want)
+		}
+	}
+}
+
+func TestPlansOfModes(t *testing.T) {
+	for _, m := range modes() {
+		p, err := parsePlan([]string{m.name, "-rounds", "7", "-keys", "8"}, "")
+		if err != nil || p.name != m.name || p.rounds != 7 || p.keys != 8 {
+			t.Errorf("%s: %+v, %v", m.name, p, err)
+		}
+	}
+	for _, test := range []struct{ module, want string }{{"", redisLua}, {"cell.so", redisCell}} {
+		p, err := parsePlan([]string{"load"}, test.module)
+		if err != nil || !slices.Equal(p.references, []string{test.want}) {
+			t.Errorf("module %q: references %v, %v", test.module, p.references, err)
+		}
+	}
+}
+
+func TestWithPolicy(t *testing.T) {
+	c := contender{name: cellserver, argv: []string{"x"}}
+	for policy, want := range map[string]string{
+		logOff: "x --appendonly no",
+		always: "x --appendonly yes --appendfsync always",
+	} {
+		got := c.withPolicy(policy)
+		if argv := strings.Join(got.argv, " "); argv != want || got.log != policy || got.name != cellserver+" "+policy {
+			t.Errorf("%s: %+v, want %s", policy, got, want)
 		}
 	}
 }
@@ -70,7 +108,7 @@ func TestContenders(t *testing.T) {
 		if argv := strings.Join(c.argv, " "); c.name != want.name || argv != want.argv {
 			t.Errorf("contender %d: %s: %s, want %s: %s", i, c.name, argv, want.name, want.argv)
 		}
-		if request := strings.Join(c.request("SHA", "k"), " "); request != want.request {
+		if request := strings.Join(c.request("SHA", "k", usualLimit), " "); request != want.request {
 			t.Errorf("%s: request %q, want %q", c.name, request, want.request)
 		}
 	}

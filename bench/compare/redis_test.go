@@ -118,7 +118,7 @@ func TestCompareMiniature(t *testing.T) {
 	two := one
 	one.name, two.name = "one", "two"
 	l := load{depth: 16, clients: 10}
-	p := plan{rounds: 1, seconds: 0.1, loads: []load{l}, keys: 10_000, serverCores: "0", clientCores: "0"}
+	p := plan{mode: mode{rounds: 1, seconds: 0.1, keys: 10_000}, loads: []load{l}, serverCores: "0", clientCores: "0"}
 	r, err := compare(t.Context(), p, []contender{one, two}, t.TempDir(), t.Output())
 	if err != nil {
 		t.Fatal(err)
@@ -138,7 +138,7 @@ func TestCompareMiniature(t *testing.T) {
 			t.Errorf("%s: p50 %.0f µs, p99 %.0f µs", name, s.p50Micros, s.p99Micros)
 		}
 	}
-	if cpu := r.ratio(l, "two", cpuMicrosPerRequest).median; cpu < 0.4 || cpu > 2.5 {
+	if cpu := r.ratio(l, "one", "two", cpuMicrosPerRequest).median; cpu < 0.4 || cpu > 2.5 {
 		t.Errorf("a server takes %.2f times the CPU of its twin", cpu)
 	}
 	t.Log("\n" + formatReport(nil, r, nil))
@@ -189,7 +189,7 @@ func TestCompareCancelled(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
 	start := time.Now()
-	p := plan{rounds: 100, seconds: 10, loads: []load{{1, 1}}, keys: 10_000, serverCores: "0", clientCores: "0"}
+	p := plan{mode: mode{rounds: 100, seconds: 10, keys: 10_000}, loads: []load{{1, 1}}, serverCores: "0", clientCores: "0"}
 	if _, err := compare(ctx, p, []contender{lua}, t.TempDir(), t.Output()); err == nil {
 		t.Error("a cancelled run returned results")
 	}

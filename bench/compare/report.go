@@ -15,13 +15,17 @@ func coreBusy(s sample) float64            { return s.coreBusy }
 // formatReport returns the whole report as markdown.
 func formatReport(setting []fact, r results, bars []bar) string {
 	var text strings.Builder
-	fmt.Fprintf(&text, "# %s beside %s\n\n", r.servers[0], strings.Join(r.servers[1:], ", "))
-	for _, f := range setting {
-		fmt.Fprintf(&text, "- %s: %s\n", f.name, f.value)
-	}
+	writeHead(&text, setting, fmt.Sprintf("%s beside %s", r.servers[0], strings.Join(r.servers[1:], ", ")))
 	writeFigures(&text, r)
 	writeRatios(&text, r, bars)
 	return text.String()
+}
+
+func writeHead(text *strings.Builder, setting []fact, title string) {
+	fmt.Fprintf(text, "# %s\n\n", title)
+	for _, f := range setting {
+		fmt.Fprintf(text, "- %s: %s\n", f.name, f.value)
+	}
 }
 
 func writeFigures(text *strings.Builder, r results) {
@@ -44,7 +48,7 @@ func writeRatios(text *strings.Builder, r results, bars []bar) {
 	passed, judged := 0, 0
 	for _, l := range r.loads {
 		for _, reference := range r.servers[1:] {
-			cpu := r.ratio(l, reference, cpuMicrosPerRequest)
+			cpu := r.ratio(l, r.servers[0], reference, cpuMicrosPerRequest)
 			limit, verdict := "", ""
 			if b, ok := barOf(bars, reference, l); ok {
 				judged++
@@ -55,7 +59,7 @@ func writeRatios(text *strings.Builder, r results, bars []bar) {
 				}
 			}
 			fmt.Fprintf(text, "| %d | %d | %s | %v | %v | %v | %v | %s | %s |\n", l.depth, l.clients, reference,
-				r.ratio(l, reference, requestsPerSecond), r.ratio(l, reference, p50Micros), r.ratio(l, reference, p99Micros),
+				r.ratio(l, r.servers[0], reference, requestsPerSecond), r.ratio(l, r.servers[0], reference, p50Micros), r.ratio(l, r.servers[0], reference, p99Micros),
 				cpu, limit, verdict)
 		}
 	}

@@ -27,19 +27,28 @@ func (r results) add(l load, server string, s sample) {
 
 // median of a metric over the rounds.
 func (r results) median(l load, server string, metric func(sample) float64) float64 {
+	return medianOf(r.samples[l][server], metric)
+}
+
+// ratio of a server to a reference: taken within each round, then spread over the rounds.
+func (r results) ratio(l load, server, reference string, metric func(sample) float64) spread {
+	return ratioOf(r.samples[l][server], r.samples[l][reference], metric)
+}
+
+// medianOf a metric over samples of whatever kind, one a round.
+func medianOf[S any](samples []S, metric func(S) float64) float64 {
 	var values []float64
-	for _, s := range r.samples[l][server] {
+	for _, s := range samples {
 		values = append(values, metric(s))
 	}
 	return spreadOf(values).median
 }
 
-// ratio of cellserver to a reference: taken within each round, then spread over the rounds.
-func (r results) ratio(l load, reference string, metric func(sample) float64) spread {
-	ours, theirs := r.samples[l][r.servers[0]], r.samples[l][reference]
+// ratioOf two servers' samples, one a round.
+func ratioOf[S any](samples, references []S, metric func(S) float64) spread {
 	var ratios []float64
-	for round := range ours {
-		ratios = append(ratios, metric(ours[round])/metric(theirs[round]))
+	for round := range samples {
+		ratios = append(ratios, metric(samples[round])/metric(references[round]))
 	}
 	return spreadOf(ratios)
 }

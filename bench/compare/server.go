@@ -16,23 +16,27 @@ import (
 
 const (
 	startLimit = 10 * time.Second // until a started server answers PING
-	stopLimit  = 5 * time.Second  // from SIGTERM to SIGKILL
+	stopLimit  = 20 * time.Second // from SIGTERM to SIGKILL: a log is to be finished
 
 	// A server is quiet when it spends less than quietShare of a core for quietInterval. Timers that tick ten times a
 	// second, as Redis has them, cost a fifth of that.
 	quietInterval = 100 * time.Millisecond
 	quietShare    = 0.02
 	quietLimit    = 15 * time.Second
+
+	// logLag is how long a log that is not synced for each reply may have work left: it is written once a second.
+	logLag = 1300 * time.Millisecond
 )
 
 // server is a running contender.
 type server struct {
 	contender
+	cores     string // as taskset -c takes them
+	folder    string // its own: the files it keeps, and its log
 	port      int
 	scriptSHA string
 	process   *exec.Cmd
 	exited    chan struct{} // closed once the process is gone
-	logPath   string
 }
 
 // startServer starts c on a free port of 127.0.0.1, pinned to cores, with a folder of its own below parent, and returns
@@ -42,29 +46,10 @@ func startServer(ctx context.Context, c contender, cores, parent string) (*serve
 	if err != nil {
 		return nil, err
 	}
-	port, err := freePort()
-	if err != nil {
-		return nil, err
-	}
-	log, err := os.Create(filepath.Join(folder, "log"))
-	if err != nil {
-		return nil, err
-	}
-	defer log.Close()
-
-	// taskset replaces itself by the server, so the pid is the server's, and every thread inherits the cores.
-	argv := append([]string{"-c", cores}, c.argv...)
-	process := exec.Command("taskset", append(argv, "--port", strconv.Itoa(port))...)
-	process.Dir, process.Stdout, process.Stderr = folder, log, log
-	if err := process.Start(); err != nil {
+	s := &server{contender: c, cores: cores, folder: folder}
+	if err := s.launch(); err != nil {
 		return nil, fmt.Errorf("%s: %w", c.name, err)
 	}
-	s := &server{contender: c, port: port, process: process, exited: make(chan struct{}), logPath: log.Name()}
-	go func() {
-		// How it ended is in its log; that it ended is all that is asked here.
-		_ = process.Wait()
-		close(s.exited)
-	}()
 	if err := s.prepare(ctx); err != nil {
 		s.stop()
 		return nil, fmt.Errorf("%s: %w\n%s", c.name, err, s.logTail())
@@ -72,25 +57,63 @@ func startServer(ctx context.Context, c contender, cores, parent string) (*serve
 	return s, nil
 }
 
-// prepare waits for the server to answer, loads its script and makes sure that a call gets a throttle reply, so that no error
-// is ever measured as if it were a decision.
-func (s *server) prepare(ctx context.Context) error {
-	deadline := time.Now().Add(startLimit)
+// launch starts the process in the server's folder, the first time or again.
+func (s *server) launch() error {
+	var err error
+	if s.port, err = freePort(); err != nil {
+		return err
+	}
+	log, err := os.Create(s.logPath())
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+
+	// taskset replaces itself by the server, so the pid is the server's, and every thread inherits the cores.
+	argv := append([]string{"-c", s.cores}, s.argv...)
+	s.process = exec.Command("taskset", append(argv, "--port", strconv.Itoa(s.port))...)
+	s.process.Dir, s.process.Stdout, s.process.Stderr = s.folder, log, log
+	if err := s.process.Start(); err != nil {
+		return err
+	}
+	process, exited := s.process, make(chan struct{})
+	s.exited = exited
+	go func() {
+		// How it ended is in its log; that it ended is all that is asked here.
+		_ = process.Wait()
+		close(exited)
+	}()
+	return nil
+}
+
+// waitFor returns the server's first reply to the words that is as wanted. Before it listens there is none, and while it
+// loads its data the reply is an error.
+func (s *server) waitFor(ctx context.Context, limit, interval time.Duration, want string, words ...string) error {
+	deadline := time.Now().Add(limit)
 	for {
-		reply, err := s.call(ctx, "PING")
-		if err == nil && reply == "PONG" {
-			break
+		reply, err := s.call(ctx, words...)
+		if err == nil && reply == want {
+			return nil
 		}
 		if time.Now().After(deadline) {
-			return fmt.Errorf("no PONG within %v, but %q, %v", startLimit, reply, err)
+			return fmt.Errorf("%s: not %s within %v, but %q, %v", words[0], want, limit, reply, err)
 		}
 		select {
 		case <-s.exited:
 			return errors.New("the process ended before it answered")
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(20 * time.Millisecond):
+		default:
 		}
+		if err := sleep(ctx, interval); err != nil {
+			return err
+		}
+	}
+}
+
+// prepare waits for the server to answer, loads its script and makes sure that a call gets a throttle reply, so that no error
+// is ever measured as if it were a decision.
+func (s *server) prepare(ctx context.Context) error {
+	if err := s.waitFor(ctx, startLimit, 20*time.Millisecond, "PONG", "PING"); err != nil {
+		return err
 	}
 	if s.script != "" {
 		sha, err := s.call(ctx, "SCRIPT", "LOAD", s.script)
@@ -99,7 +122,7 @@ func (s *server) prepare(ctx context.Context) error {
 		}
 		s.scriptSHA = sha
 	}
-	reply, err := s.call(ctx, s.request(s.scriptSHA, "probe")...)
+	reply, err := s.call(ctx, s.request(s.scriptSHA, "probe", usualLimit)...)
 	if err != nil {
 		return err
 	}
@@ -109,15 +132,15 @@ func (s *server) prepare(ctx context.Context) error {
 	return s.waitQuiet(ctx)
 }
 
-// call sends one command by redis-cli and returns the reply as redis-cli prints it for scripts. An error reply is an error.
-func (s *server) call(ctx context.Context, arguments ...string) (string, error) {
-	argv := append([]string{"-e", "-h", "127.0.0.1", "-p", strconv.Itoa(s.port)}, arguments...)
-	output, err := exec.CommandContext(ctx, "redis-cli", argv...).CombinedOutput()
-	reply := strings.TrimSpace(string(output))
+// call sends one command on a connection of its own and returns the reply as readReply does.
+func (s *server) call(ctx context.Context, words ...string) (string, error) {
+	c, err := dial(ctx, s.port)
 	if err != nil {
-		return "", fmt.Errorf("redis-cli %s: %w: %s", arguments[0], err, reply)
+		return "", err
 	}
-	return reply, nil
+	defer c.Close()
+	defer context.AfterFunc(ctx, func() { c.Close() })()
+	return c.do(words...)
 }
 
 // parseThrottleReply reads the five integers of a throttle reply, one a line.
@@ -137,6 +160,16 @@ func parseThrottleReply(reply string) ([5]int64, error) {
 	return integers, nil
 }
 
+// settle returns when the server has done all that its load has brought it.
+func (s *server) settle(ctx context.Context) error {
+	if s.log == everySecond || s.log == whenever {
+		if err := sleep(ctx, logLag); err != nil {
+			return err
+		}
+	}
+	return s.waitQuiet(ctx)
+}
+
 // waitQuiet returns when the server has come to rest.
 func (s *server) waitQuiet(ctx context.Context) error {
 	deadline := time.Now().Add(quietLimit)
@@ -145,7 +178,11 @@ func (s *server) waitQuiet(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if share < quietShare {
+		saving, err := s.saving(ctx)
+		if err != nil {
+			return err
+		}
+		if share < quietShare && !saving {
 			return nil
 		}
 		if time.Now().After(deadline) {
@@ -161,10 +198,8 @@ func (s *server) cpuShare(ctx context.Context, interval time.Duration) (float64,
 	if err != nil {
 		return 0, err
 	}
-	select {
-	case <-ctx.Done():
-		return 0, ctx.Err()
-	case <-time.After(interval):
+	if err := sleep(ctx, interval); err != nil {
+		return 0, err
 	}
 	after, err := s.cpu()
 	if err != nil {
@@ -174,8 +209,36 @@ func (s *server) cpuShare(ctx context.Context, interval time.Duration) (float64,
 	return float64(spent) / float64(interval), err
 }
 
-func (s *server) cpu() (threadTimes, error) {
-	return readThreadTimes(fmt.Sprintf("/proc/%d/task", s.process.Process.Pid))
+func (s *server) cpu() (cpuTimes, error) {
+	return readCPUTimes(fmt.Sprintf("/proc/%d", s.process.Process.Pid))
+}
+
+// saving tells whether the server is writing a snapshot or a new base of its log, or is about to.
+func (s *server) saving(ctx context.Context) (bool, error) {
+	info, err := s.call(ctx, "INFO", "persistence")
+	if err != nil {
+		return false, err
+	}
+	for _, field := range []string{"rdb_bgsave_in_progress", "aof_rewrite_in_progress", "aof_rewrite_scheduled"} {
+		switch infoField(info, field) {
+		case "0":
+		case "1":
+			return true, nil
+		default:
+			return false, fmt.Errorf("INFO persistence has no usable %s: %q", field, info)
+		}
+	}
+	return false, nil
+}
+
+// infoField returns a field of INFO, "" if it has none of that name.
+func infoField(info, name string) string {
+	for line := range strings.Lines(info) {
+		if value, ok := strings.CutPrefix(line, name+":"); ok {
+			return strings.TrimSpace(value)
+		}
+	}
+	return ""
 }
 
 // stop ends the process and returns when it is gone. Stopping a server that has ended by itself does nothing.
@@ -190,14 +253,26 @@ func (s *server) stop() {
 	}
 }
 
+func (s *server) logPath() string { return filepath.Join(s.folder, "log") }
+
 // logTail returns the end of what the server printed, for an error message.
 func (s *server) logTail() string {
 	const most = 2000 // bytes: some twenty lines
-	log, err := os.ReadFile(s.logPath)
+	log, err := os.ReadFile(s.logPath())
 	if err != nil {
 		return err.Error()
 	}
 	return string(log[max(0, len(log)-most):])
+}
+
+// sleep waits, unless the run is interrupted.
+func sleep(ctx context.Context, d time.Duration) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(d):
+		return nil
+	}
 }
 
 func freePort() (int, error) {

@@ -25,11 +25,15 @@ func describeSetting(p plan, binary, cellModule string, arguments []string, star
 		{"CPU", fmt.Sprintf("%s, %d cores", cpuModel(readFile("/proc/cpuinfo")), runtime.NumCPU())},
 		{"kernel", readFile("/proc/sys/kernel/osrelease")},
 		{"load average at start", readFile("/proc/loadavg")},
-		{"pinned", fmt.Sprintf("servers to core %s, redis-benchmark to core %s", p.serverCores, p.clientCores)},
+		{"pinned", fmt.Sprintf("servers to core %s, clients to core %s", p.serverCores, p.clientCores)},
 		{"cellserver", fmt.Sprintf("%s, shards %d", binaryVersion(binary), p.shards)},
 		{"redis-server", firstLine("redis-server", "--version")},
 		{"redis-benchmark", firstLine("redis-benchmark", "--version")},
-		{"request", strings.Join(contender{}.request("", "key:__rand_int__"), " ") + fmt.Sprintf(", %d keys", p.keys)},
+		{"disk", fmt.Sprintf("%s, which is %s", p.dir, strings.Join(strings.Fields(firstLine("findmnt", "-n", "-o", "FSTYPE,SOURCE", "-T", p.dir)), " on "))},
+	}
+	if len(p.loads) > 0 {
+		request := strings.Join(contender{}.request("", "key:__rand_int__", usualLimit), " ")
+		facts = append(facts, fact{"request", fmt.Sprintf("%s, %d keys", request, p.keys)})
 	}
 	if cellModule != "" {
 		facts = append(facts, fact{"redis-cell", cellModule})
