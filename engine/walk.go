@@ -17,6 +17,15 @@ func (e *Engine) Scan(db int, cursor uint64, count int, visit func(key []byte, t
 	})
 }
 
+// ScanSegment is Scan for as many entries as are cheapest to visit.
+func (e *Engine) ScanSegment(db int, cursor uint64, visit func(key []byte, tatNanos int64)) (next uint64) {
+	return e.databases[db].ScanSegment(cursor, func(key []byte, tatNanos int64) {
+		if tatNanos > e.now {
+			visit(key, tatNanos)
+		}
+	})
+}
+
 // walkStep is how many entries Each looks at in one step; the table only needs it to be bounded.
 const walkStep = 1024
 

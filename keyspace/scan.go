@@ -30,6 +30,26 @@ func (t *Table) Scan(cursor uint64, count int, visit func(key []byte, value int6
 	return at
 }
 
+// ScanSegment is Scan for as many entries as are cheapest to visit: all that are left of the cursor's segment, at most 924. They
+// need not be put in order, and only in a segment that was joined with another meanwhile are their positions looked at.
+func (t *Table) ScanSegment(cursor uint64, visit func(key []byte, value int64)) (next uint64) {
+	from := cursor & (1<<positionBits - 1)
+	s := t.directory[t.index(from)]
+	for _, block := range s.groups {
+		for i := range block {
+			g := &block[i]
+			for m := g.full(); m != 0; m = m.rest() {
+				slot := m.first()
+				key := s.arena.key(g.keys[slot], &t.keyScratch)
+				if from == s.start || position(t.hash(key)) >= from {
+					visit(key, g.values[slot])
+				}
+			}
+		}
+	}
+	return s.end() & (1<<positionBits - 1) // 0 behind the last
+}
+
 // scanSegment visits the first count entries of the segment with a position of at least from, and all others of the
 // last one's position. It returns their number and the position to go on with.
 func (t *Table) scanSegment(s *segment, from uint64, count int, visit func([]byte, int64)) (n int, next uint64) {

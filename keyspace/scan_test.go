@@ -5,9 +5,17 @@ import (
 	"testing"
 )
 
+func TestScanUnderChange(t *testing.T) {
+	testUnderChange(t, 300, func(table *Table, cursor uint64, visit func([]byte, int64)) uint64 {
+		return table.Scan(cursor, 10, visit)
+	})
+}
+
+func TestScanSegmentUnderChange(t *testing.T) { testUnderChange(t, 1_500, (*Table).ScanSegment) }
+
 // A scan's promise, while keys come in between its calls and make segments split, and go and make them merge: whoever
 // was there all the time is visited exactly once.
-func TestScanUnderChange(t *testing.T) {
+func testUnderChange(t *testing.T, changes int, scan func(table *Table, cursor uint64, visit func([]byte, int64)) uint64) {
 	for _, h := range hashes[:3] {
 		t.Run(h.name, func(t *testing.T) {
 			stay, come := uint64(scaled(2_000)), uint64(scaled(30_000))
@@ -18,11 +26,11 @@ func TestScanUnderChange(t *testing.T) {
 			visits := map[string]int{}
 			cursor, step, sweep := uint64(0), uint64(0), uint64(0)
 			for first := true; first || cursor != 0; first = false {
-				cursor = table.Scan(cursor, 10, func(key []byte, _ int64) { visits[string(key)]++ })
+				cursor = scan(table, cursor, func(key []byte, _ int64) { visits[string(key)]++ })
 				if cursor >= 1<<44 {
 					t.Fatalf("cursor %#x is not below 2^44", cursor)
 				}
-				for range 300 {
+				for range changes {
 					if step < come {
 						insert(table, string(appendKey(nil, stay+step)), 1, never)
 					} else if step < 2*come {
@@ -60,6 +68,32 @@ func TestScanCount(t *testing.T) {
 	// A client may send any cursor. It must not be believed to be inside.
 	for _, cursor := range []uint64{1<<44 - 1, 1 << 44, 1<<64 - 1} {
 		table.Scan(cursor, 10, func([]byte, int64) {})
+	}
+}
+
+// TestScanSegment: a walk by segments takes few steps and visits what there is, and may begin anywhere.
+func TestScanSegment(t *testing.T) {
+	table, _ := filled(10_000, goodHash)
+	visited, steps := 0, 0
+	for cursor := uint64(0); steps == 0 || cursor != 0; steps++ {
+		before := visited
+		cursor = table.ScanSegment(cursor, func([]byte, int64) { visited++ })
+		if visited-before > maxEntries {
+			t.Errorf("%d in one step", visited-before)
+		}
+	}
+	if visited != 10_000 || steps > 10_000/(maxEntries/4) {
+		t.Errorf("%d visited in %d steps", visited, steps)
+	}
+	for _, cursor := range []uint64{1, 1<<43 + 1, 1<<44 - 1, 1 << 44, 1<<64 - 1} {
+		table.ScanSegment(cursor, func(key []byte, _ int64) {
+			if at := position(table.hash(key)); at < cursor&(1<<positionBits-1) {
+				t.Errorf("cursor %#x: visited position %#x", cursor, at)
+			}
+		})
+	}
+	if next := New(goodHash).ScanSegment(0, func([]byte, int64) { t.Error("an entry in an empty table") }); next != 0 {
+		t.Errorf("empty table: next = %d", next)
 	}
 }
 

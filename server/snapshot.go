@@ -32,9 +32,6 @@ type snapshots struct {
 	failed       atomic.Bool       // the last one; the loops look at it
 }
 
-// pieceEntries is how many entries a loop encodes at a time: some 50 microseconds of work.
-const pieceEntries = 512
-
 // everySave is how often the save points are looked at.
 const everySave = 100 * time.Millisecond
 
@@ -155,8 +152,9 @@ func writePieces(w pieceWriter, shards int, source pieceSource) error {
 	return nil
 }
 
+// encodePiece encodes a segment of the table: some 500 to 900 entries, at about 0.1 microseconds each.
 func encodePiece(e *engine.Engine, db int, cursor uint64, buf []byte) (next uint64, entries []byte) {
-	next = e.Scan(db, cursor, pieceEntries, func(key []byte, tatNanos int64) {
+	next = e.ScanSegment(db, cursor, func(key []byte, tatNanos int64) {
 		buf = persistence.AppendEntry(buf, key, tatNanos)
 	})
 	return next, buf
