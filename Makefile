@@ -1,8 +1,8 @@
-# Shortcuts. All but compare and clients need Go alone; ci installs what it needs (Debian, as root).
+# Shortcuts. All but compare, durability and clients need Go alone; ci installs what it needs (Debian, as root).
 
 FUZZTIME ?= 1000000x
 
-.PHONY: build test race fuzz bench compare clients lint ci
+.PHONY: build test race fuzz bench compare durability clients lint ci
 
 build:
 	go build ./...
@@ -21,6 +21,12 @@ bench:
 
 compare:
 	go run ./bench/compare
+
+durability:
+	go run ./bench/compare persistence
+	go run ./bench/compare load
+	go run ./bench/compare load -keys 10000000 -rounds 1
+	go run ./bench/compare snapshot
 
 clients:
 	compat_test/clients/install

@@ -33,7 +33,7 @@ type mode struct {
 func modes() []mode {
 	return []mode{
 		{name: "throughput", rounds: 5, seconds: 2.5, depths: "1,16,128", alone: true, keys: 1_000_000, measure: measureThroughput},
-		{name: "persistence", rounds: 5, seconds: 1.5, depths: "1,16", keys: 1_000_000, measure: measurePersistence},
+		{name: "persistence", rounds: 5, seconds: 1, depths: "1,16", keys: 1_000_000, measure: measurePersistence},
 		{name: "load", rounds: 3, keys: 1_000_000, measure: measureLoad},
 		{name: "snapshot", rounds: 5, seconds: 3, keys: 10_000_000, rate: 20_000, measure: measureSnapshot},
 	}

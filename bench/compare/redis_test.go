@@ -171,6 +171,7 @@ func TestStartServerRefuses(t *testing.T) {
 		{contender{name: "bad script", argv: redis, script: "return ("}, "Error compiling script"},
 		{contender{name: "wrong reply", argv: redis, script: "return 'OK'"}, "not the five integers"},
 		{contender{name: "no such command", argv: redis}, "unknown command"},
+		{contender{name: "no log", argv: redis, script: "return {0,0,0,0,0}", log: always}, "not in the log"},
 	} {
 		s, err := startServer(t.Context(), test.contender, "0", t.TempDir())
 		if err == nil {
