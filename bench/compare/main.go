@@ -90,7 +90,7 @@ func measureThroughput(ctx context.Context, b bench) (string, error) {
 
 // checkTools reports the first tool that is missing, before anything is built or started.
 func checkTools() error {
-	for _, tool := range []string{"taskset", "findmnt", "redis-server", "redis-benchmark"} {
+	for _, tool := range []string{"taskset", "redis-server", "redis-benchmark"} {
 		if _, err := exec.LookPath(tool); err != nil {
 			return err
 		}
