@@ -44,8 +44,9 @@ type Loaded struct {
 	Throttles     int64 // CL.THROTTLE applied as of a recorded time
 	TimelessCalls int64 // CL.THROTTLE left out, since nothing tells when they were made
 	TornFile      string
-	TornBytes     int64 // at the end of TornFile, left out
-	TornRecords   int64 // whole commands among them, at the least
+	TornBytes     int64    // at the end of TornFile, left out
+	TornRecords   int64    // whole commands among them, at the least
+	files         []string // paths, in order
 	manifest      *manifest
 	baseTorn      bool         // a new base must take its place
 	incrs         []loadedFile // as in the manifest
@@ -86,6 +87,21 @@ func (l *Loaded) Warning() string {
 	return "left out: " + strings.Join(parts, ", ")
 }
 
+// leftOutSuffix names files from which something was left out.
+const leftOutSuffix = ".left-out"
+
+// KeepLeftOut keeps the files for whom something in them was left out: the next snapshot or rewrite would end them. It gives each a
+// second name, which it returns.
+func (l *Loaded) KeepLeftOut(fsys vfs.FS) (names []string, err error) {
+	for _, path := range l.files {
+		if err := fsys.Link(path, path+leftOutSuffix); err != nil {
+			return names, err
+		}
+		names = append(names, path+leftOutSuffix)
+	}
+	return names, nil
+}
+
 // DamageError says where a file can't be read. It wraps ErrDamage.
 type DamageError struct {
 	File   string
@@ -107,13 +123,12 @@ const (
 
 // LoadSnapshot loads an RDB file. Without one the error is fs.ErrNotExist.
 func LoadSnapshot(fsys vfs.FS, path string, options LoadOptions, sink Sink) (*Loaded, error) {
-	loaded := &Loaded{}
 	file, size, err := openSized(fsys, path)
 	if err != nil {
 		return nil, err
 	}
 	defer file.Close()
-	loaded.totalBytes = size
+	loaded := &Loaded{files: []string{path}, totalBytes: size}
 	_, err = loaded.rdb(path, file, options, sink)
 	return loaded, err
 }
@@ -183,7 +198,7 @@ func LoadLog(place Place, options LoadOptions, sink Sink) (*Loaded, error) {
 		return nil, err
 	}
 	defer file.Close()
-	loaded.totalBytes = size
+	loaded.files, loaded.totalBytes = []string{path}, size
 	part, err := loaded.part(path, file, size, options, sink)
 	if err == nil && part.whole < size {
 		err = loaded.torn(path, part, options)
@@ -213,6 +228,7 @@ func (l *Loaded) parts(place Place, options LoadOptions, sink Sink) error {
 			// The error is not wrapped: a file that is missing must not pass for a log that is not there.
 			return fmt.Errorf("%w: %s lists a file that can't be opened: %v", ErrDamage, place.manifestPath(), err)
 		}
+		l.files = append(l.files, place.path(listing.name))
 		l.totalBytes += sizes[i]
 	}
 	for i, listing := range files {

@@ -203,8 +203,21 @@ func (l *load) finish(found *persistence.Loaded, from string) {
 	}
 	if warning := found.Warning(); warning != "" {
 		s.log.warning("%s", warning)
+		names, err := found.KeepLeftOut(s.snapshots.disk)
+		if err != nil {
+			s.log.warning("The files with what was left out could not all be kept: %v", err)
+		}
+		if len(names) > 0 {
+			s.log.warning("What was left out is kept in %s", strings.Join(names, ", "))
+		}
+	}
+	if ahead := time.Duration(found.ClockNanos - time.Now().UnixNano()); ahead > clockStep {
+		s.log.warning("The data is %v ahead of this machine's clock, and so the store's clock will be: it never goes back", ahead.Round(time.Second))
 	}
 }
+
+// clockStep is how far clocks are apart before it is worth a warning: more than time keeping over the network lets stand.
+const clockStep = 10 * time.Second
 
 func (l *load) key(db int, bytes []byte) (*engine.Engine, engine.Key) {
 	key := l.server.key(db, bytes)

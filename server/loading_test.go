@@ -1,7 +1,10 @@
 package server
 
 import (
+	"bytes"
 	"context"
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -9,6 +12,7 @@ import (
 
 	"github.com/cellserver/cellserver/config"
 	"github.com/cellserver/cellserver/internal/vfs"
+	"github.com/cellserver/cellserver/persistence"
 )
 
 // gatedDisk is the real disk, but files open for reading only once the gate is closed: until then a load does not get on.
@@ -122,4 +126,56 @@ func filesOf(t *testing.T, dir string) string {
 		t.Fatal(err)
 	}
 	return b.String()
+}
+
+// TestWhatIsLeftOutIsKept: a file of Redis with more than limiter keys is not lost to the first snapshot or rewrite.
+func TestWhatIsLeftOutIsKept(t *testing.T) {
+	var rdb bytes.Buffer
+	w := persistence.NewRDBWriter(&rdb, persistence.RDBHeader{})
+	err := w.Write(0, []byte("\x00\x01s\x05hello")) // a string
+	if err = errors.Join(err, w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	for name, content := range map[string]string{
+		"dump.rdb": string(rdb.Bytes()),
+		"appendonlydir/appendonly.aof.1.base.rdb": string(rdb.Bytes()),
+		"appendonlydir/appendonly.aof.1.incr.aof": encode("SELECT", "0") + encode("SET", "s", "hello"),
+	} {
+		dir := t.TempDir()
+		path := filepath.Join(dir, name)
+		if err := os.Mkdir(filepath.Join(dir, "appendonlydir"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		isLog := filepath.Dir(name) != "."
+		if isLog {
+			kind := map[bool]string{true: "b", false: "i"}[strings.Contains(name, "base")]
+			manifest := fmt.Sprintf("file %s seq 1 type %s\n", filepath.Base(name), kind)
+			if err := os.WriteFile(filepath.Join(dir, "appendonlydir", "appendonly.aof.manifest"), []byte(manifest), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for range 2 { // a second start finds the name taken, and does no harm
+			s := startServer(t, func(c *Config) { c.Dir, c.AppendOnly = dir, isLog })
+			c := dial(t, s)
+			if got := c.run("CL.THROTTLE a 15 1 3600") + c.run("SAVE"); !strings.HasSuffix(got, "OK") {
+				t.Error(got)
+			}
+			if isLog {
+				c.run("BGREWRITEAOF")
+				eventually(t, "the rewrite is finished", func() bool { return s.aof.Load().Stats().Rewrites > 0 })
+			}
+			if err := s.Shutdown(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if kept, err := os.ReadFile(path + ".left-out"); string(kept) != content {
+				t.Errorf("%s: kept is %q, %v", name, kept, err)
+			}
+			if now, _ := os.ReadFile(path); string(now) == content {
+				t.Errorf("%s was not replaced, which shows nothing", name)
+			}
+		}
+	}
 }

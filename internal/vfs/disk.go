@@ -28,6 +28,7 @@ const (
 	OpCreate   Kind = "create"
 	OpOpen     Kind = "open" // Append too
 	OpRename   Kind = "rename"
+	OpLink     Kind = "link"
 	OpRemove   Kind = "remove"
 	OpMakeDir  Kind = "mkdir"
 	OpList     Kind = "list"

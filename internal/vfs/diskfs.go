@@ -67,6 +67,27 @@ func (d *Disk) Rename(oldName, newName string) error {
 	return nil
 }
 
+// Link gives a file a second name, which must be free, in the same folder.
+func (d *Disk) Link(name, second string) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	name, second = filepath.Clean(name), filepath.Clean(second)
+	if err := d.begin(OpLink, name); err != nil {
+		return err
+	}
+	n, err := d.find(OpLink, name)
+	switch {
+	case err != nil:
+		return err
+	case filepath.Dir(name) != filepath.Dir(second):
+		panic("vfs: Link from one folder to another")
+	case d.names[second] != nil:
+		return &fs.PathError{Op: string(OpLink), Path: second, Err: fs.ErrExist}
+	}
+	d.change(change{dir: filepath.Dir(name), given: second, node: n})
+	return nil
+}
+
 // Remove takes a file's name away.
 func (d *Disk) Remove(name string) error {
 	d.mu.Lock()

@@ -66,6 +66,9 @@ func (OS) Open(name string) (File, error) { return open(name, os.O_RDONLY) }
 // Rename gives a file another name, in place of the file that had it.
 func (OS) Rename(oldName, newName string) error { return os.Rename(oldName, newName) }
 
+// Link gives a file a second name, which must be free, in the same folder.
+func (OS) Link(name, second string) error { return os.Link(name, second) }
+
 // Remove takes a file's name away.
 func (OS) Remove(name string) error { return os.Remove(name) }
 

@@ -19,6 +19,8 @@ type FS interface {
 	Open(name string) (File, error)
 	// Rename gives a file another name, in place of the file that had it.
 	Rename(oldName, newName string) error
+	// Link gives a file a second name, which must be free, in the same folder: fs.ErrExist if it is not.
+	Link(name, second string) error
 	// Remove takes a file's name away.
 	Remove(name string) error
 	// MakeDir makes a folder unless it is there; the one above it must be.

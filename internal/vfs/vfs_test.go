@@ -117,10 +117,18 @@ func TestBothAlike(t *testing.T) {
 			if err != nil || !slices.Equal(names, []string{"a", "dir"}) {
 				t.Error(names, err)
 			}
+			must(t, f.Link(in("a"), in("a2")))
+			if err := f.Link(in("dir/c"), in("dir/c")); !errors.Is(err, fs.ErrExist) {
+				t.Error("Link to a name that is taken:", err)
+			}
 			must(t, f.Remove(in("a")))
+			if got := content(t, f, in("a2")); got != "content12!" {
+				t.Errorf("under its second name: %q", got)
+			}
 			for what, err := range map[string]error{
 				"Remove":  f.Remove(in("a")),
 				"Rename":  f.Rename(in("a"), in("b")),
+				"Link":    f.Link(in("a"), in("b")),
 				"SyncDir": f.SyncDir(in("absent")),
 				"Append":  second(f.Append(in("a"))),
 				"Create":  second(f.Create(in("absent/a"))),
@@ -290,6 +298,7 @@ func TestEveryOperationCanFail(t *testing.T) {
 		OpCreate:   func() error { return second(d.Create("a")) },
 		OpOpen:     func() error { return second(d.Open("a")) },
 		OpRename:   func() error { return d.Rename("a", "b") },
+		OpLink:     func() error { return d.Link("a", "b") },
 		OpRemove:   func() error { return d.Remove("a") },
 		OpMakeDir:  func() error { return d.MakeDir("a") },
 		OpList:     func() error { return second(d.List(".")) },
