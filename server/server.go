@@ -164,6 +164,9 @@ func (s *Server) announce() {
 		where = append(where, listener.Addr().String())
 	}
 	s.log.notice("cellserver %s serves %s (shards: %d)", Version, strings.Join(where, ", "), len(s.loops))
+	if cores := runtime.NumCPU(); len(s.loops) > cores {
+		s.log.warning("%d shards on %d cores: more shards than cores make all calls slower", len(s.loops), cores)
+	}
 	s.tellSupervisor()
 }
 
