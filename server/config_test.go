@@ -100,6 +100,9 @@ func TestConfigRewrite(t *testing.T) {
 			t.Fatal(err)
 		}
 	}))
+	if got := c.run("INFO server"); !strings.Contains(got, `config_file:`+path+`\r`) {
+		t.Errorf("no config_file:%s in %s", path, got)
+	}
 	port := strings.Split(c.run("CONFIG GET port"), `"`)[3]
 	if got := c.run("CONFIG SET maxclients 120") + c.run("CONFIG REWRITE"); got != "OKOK" {
 		t.Fatal(got)

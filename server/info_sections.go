@@ -92,7 +92,7 @@ func infoServer(s *Server, _ *totals, b *strings.Builder) {
 	line(b, "configured_hz", int(time.Second/tick))
 	line(b, "shards", len(s.loops))
 	line(b, "executable", executable)
-	line(b, "config_file", "")
+	line(b, "config_file", s.config().File)
 	never(b, "io_threads_active")
 }
 
