@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"path/filepath"
+	"strings"
 
 	"github.com/cellserver/cellserver/internal/vfs"
 )
@@ -16,6 +17,7 @@ type Checked struct {
 	Path   string
 	Size   int64  // bytes
 	Whole  int64  // without a torn tail
+	Beyond int64  // bytes after a snapshot's end, which a load does not look at
 	Copy   string // where the file is as it was, if its tail was cut
 	Loaded Loaded // what is in it
 	Err    error  // why it can't be loaded. Where it is torn only at its end, that is no error to a server that may cut it
@@ -27,13 +29,24 @@ func (c *Checked) String() string {
 	if warning := c.Loaded.Warning(); warning != "" {
 		text += ", " + warning
 	}
+	var damage *DamageError
 	switch {
 	case c.Copy != "":
 		return fmt.Sprintf("%s: the last %d bytes were torn and are cut off; the file as it was is %s", text, c.Size-c.Whole, c.Copy)
+	case errors.As(c.Err, &damage):
+		return fmt.Sprintf("%s: %s", text, damage.place())
 	case c.Err != nil:
 		return fmt.Sprintf("%s: %v", text, c.Err)
+	case c.Beyond > 0:
+		return fmt.Sprintf("%s: sound; the %d bytes after its end are passed over", text, c.Beyond)
 	}
 	return text + ": sound"
+}
+
+// isSnapshot tells from the name of a file that no manifest lists whether a start would load it as a snapshot. What it holds
+// does not tell: a log may be empty or begin as an RDB file does, and a snapshot may not go on after its end.
+func isSnapshot(path string) bool {
+	return strings.HasSuffix(path, ".rdb") && !strings.HasSuffix(path, baseSuffix)
 }
 
 // checkedDatabases is how many databases there may be in a file that is only checked.
@@ -43,7 +56,7 @@ const checkedDatabases = 1 << 20
 // torn tail, where a server would, and keeps the file as it was under another name. The error is of the disk, or of a manifest that
 // can't be read.
 func Check(fsys vfs.FS, path string, fix bool) ([]Checked, error) {
-	paths := []string{path}
+	paths, snapshot := []string{path}, isSnapshot(path)
 	head, err := readHead(fsys, path)
 	if err != nil {
 		return nil, err
@@ -53,7 +66,7 @@ func Check(fsys vfs.FS, path string, fix bool) ([]Checked, error) {
 		if err != nil {
 			return nil, err
 		}
-		paths = nil
+		paths, snapshot = nil, false
 		if m.base != nil {
 			m.incrs = append([]listed{*m.base}, m.incrs...)
 		}
@@ -63,7 +76,7 @@ func Check(fsys vfs.FS, path string, fix bool) ([]Checked, error) {
 	}
 	reports := make([]Checked, len(paths))
 	for i, path := range paths {
-		if reports[i], err = checkFile(fsys, path); err != nil {
+		if reports[i], err = checkFile(fsys, path, snapshot); err != nil {
 			return reports[:i], err
 		}
 	}
@@ -105,7 +118,7 @@ func readHead(fsys vfs.FS, path string) ([]byte, error) {
 }
 
 // checkFile reads a file. Damage is in the report, and all else in the error.
-func checkFile(fsys vfs.FS, path string) (Checked, error) {
+func checkFile(fsys vfs.FS, path string, snapshot bool) (Checked, error) {
 	c := Checked{Path: path}
 	file, size, err := openSized(fsys, path)
 	if err != nil {
@@ -114,8 +127,16 @@ func checkFile(fsys vfs.FS, path string) (Checked, error) {
 	defer file.Close()
 	c.Size = size
 	c.Loaded.totalBytes = size
-	part, err := c.Loaded.part(path, file, size, LoadOptions{Databases: checkedDatabases}, nothing{})
-	c.Whole = part.whole
+	options := LoadOptions{Databases: checkedDatabases}
+	if snapshot {
+		var end int64
+		end, err = c.Loaded.rdb(path, file, options, nothing{})
+		c.Whole, c.Beyond = size, size-end
+	} else {
+		var part loadedFile
+		part, err = c.Loaded.part(path, file, size, options, nothing{})
+		c.Whole = part.whole
+	}
 	if errors.Is(err, ErrDamage) {
 		c.Err, err = err, nil
 	}

@@ -94,6 +94,64 @@ func TestCheckRDB(t *testing.T) {
 	}
 }
 
+// TestCheckAgreesWithLoad: a snapshot is sound to one as it is to the other, and either names it once.
+func TestCheckAgreesWithLoad(t *testing.T) {
+	whole := string(rdbFile(10, "\x00\x01k\x131999999999999999999"))
+	for _, c := range []struct {
+		name, content, says string
+		sound               bool
+	}{
+		{"whole", whole, "1 entries, 0 commands: sound", true},
+		{"empty", "", "damaged at offset 0: ", false},
+		{"cut", whole[:len(whole)-1], "damaged at offset ", false},
+		{"followed by something", whole + "???", ": sound; the 3 bytes after its end are passed over", true},
+		{"followed by a command", whole + respOf("DEL k"), "0 commands: sound; the 20 bytes after its end are passed over", true},
+		{"a log", respOf("DEL k"), "not an RDB file. Restore it from a backup", false},
+	} {
+		disk := vfs.NewDisk(1)
+		putFile(t, disk, ".", "dump.rdb", c.content)
+		_, err := LoadSnapshot(disk, "dump.rdb", LoadOptions{Databases: 16}, newState())
+		if (err == nil) != c.sound || err != nil && strings.Count(err.Error(), "dump.rdb") != 1 {
+			t.Errorf("%s: the load says %v", c.name, err)
+		}
+		for _, fix := range []bool{false, true} {
+			found := checked(t, disk, "dump.rdb", fix)
+			if text := found.String(); (found.Err == nil) != c.sound || !strings.Contains(text, c.says) || strings.Count(text, "dump.rdb") != 1 {
+				t.Errorf("%s: %s", c.name, text)
+			}
+		}
+		if got := readFile(t, disk, "dump.rdb"); string(got) != c.content {
+			t.Errorf("%s: checked and changed", c.name)
+		}
+	}
+}
+
+// TestUnreadableSnapshot: the error of the disk names the file, and nobody does again.
+func TestUnreadableSnapshot(t *testing.T) {
+	folder := t.TempDir()
+	if _, err := LoadSnapshot(vfs.OS{}, folder, LoadOptions{}, newState()); err == nil || strings.Count(err.Error(), folder) != 1 {
+		t.Error(err)
+	}
+}
+
+// TestEmptyFilesOfALog are sound, to a load as well.
+func TestEmptyFilesOfALog(t *testing.T) {
+	at := logOf(t, "")
+	putFile(t, at.FS, "appendonlydir", at.manifestPath(), "file appendonly.aof.1.base.rdb seq 1 type b\nfile appendonly.aof.1.incr.aof seq 1 type i\n")
+	base := at.path("appendonly.aof.1.base.rdb")
+	putFile(t, at.FS, "appendonlydir", base, "")
+	if _, err := LoadLog(at, LoadOptions{Databases: 16}, newState()); err != nil {
+		t.Error(err)
+	}
+	reports, err := Check(at.FS, at.manifestPath(), false)
+	if err != nil || len(reports) != 2 || reports[0].Err != nil || reports[1].Err != nil {
+		t.Error(reports, err)
+	}
+	if c := checked(t, at.FS, base, false); c.Err != nil {
+		t.Error(c.String())
+	}
+}
+
 func TestCheckManifest(t *testing.T) {
 	s, _ := blocks(t, 3)
 	must(t, s.rewrite())

@@ -111,13 +111,18 @@ type DamageError struct {
 }
 
 func (e *DamageError) Error() string {
-	return fmt.Sprintf("%s is damaged at offset %d: %s. %s", e.File, e.Offset, e.Reason, e.Advice)
+	return e.File + " is " + e.place()
+}
+
+// place is the error for those who know which file it is about.
+func (e *DamageError) place() string {
+	return fmt.Sprintf("damaged at offset %d: %s. %s", e.Offset, e.Reason, e.Advice)
 }
 
 func (e *DamageError) Unwrap() error { return ErrDamage }
 
 const (
-	adviceDamage = "Restore it from a backup or a replica; cellserver check tells more"
+	adviceDamage = "Restore it from a backup"
 	adviceTorn   = "Run cellserver check --fix on it, or start with aof-load-truncated yes, to go on without the end"
 )
 
@@ -163,7 +168,8 @@ func (l *Loaded) rdb(path string, file vfs.File, options LoadOptions, sink Sink)
 		reason := strings.TrimPrefix(err.Error(), fmt.Sprintf("%v at offset %d: ", ErrDamage, size))
 		return size, &DamageError{path, size, reason, adviceDamage}
 	}
-	if err != nil {
+	var system *fs.PathError // has the path in it
+	if err != nil && !errors.As(err, &system) {
 		err = fmt.Errorf("%s: %w", path, err)
 	}
 	return size, err
