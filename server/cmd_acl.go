@@ -189,7 +189,8 @@ func aclSave(l *loop, _ *conn, _ [][]byte, w *resp.Writer) {
 		return
 	}
 	if err := l.server.acl.Save(l.server.aclFile()); err != nil {
-		w.Error("ERR There was an error trying to save the ACLs: " + err.Error())
+		l.server.log.warning("Can't save the ACLs: %v", err)
+		w.Error("ERR There was an error trying to save the ACLs. Please check the server logs for more information")
 		return
 	}
 	w.OK()

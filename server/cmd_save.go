@@ -1,6 +1,7 @@
 package server
 
 import (
+	"github.com/cellserver/cellserver/persistence"
 	"github.com/cellserver/cellserver/resp"
 )
 
@@ -42,11 +43,15 @@ func backgroundRewrite(l *loop, _ *conn, _ [][]byte, w *resp.Writer) {
 		w.Error("ERR there is no append only file: appendonly is no")
 		return
 	}
-	if err := l.server.rewriteLog(aof); err != nil {
+	switch err := l.server.rewriteLog(aof); err {
+	case nil:
+		w.Simple("Background append only file rewriting started")
+	case persistence.ErrRewriting:
 		w.Error(err.Error())
-		return
+	default:
+		l.server.log.warning("Can't rewrite append only file in background: %v", err)
+		w.Error("ERR Can't execute an AOF background rewriting. Please check the server logs for more information.")
 	}
-	w.Simple("Background append only file rewriting started")
 }
 
 func lastSave(l *loop, _ *conn, _ [][]byte, w *resp.Writer) {

@@ -1,0 +1,65 @@
+package server
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// startLogged starts a server whose log goes to a file, and returns what reads it.
+func startLogged(t *testing.T, configure func(*Config)) (s *Server, logged func() string) {
+	t.Helper()
+	s = startServer(t, func(c *Config) {
+		if configure != nil {
+			configure(c)
+		}
+		c.LogFile = "cell.log"
+	})
+	return s, func() string {
+		content, err := os.ReadFile(filepath.Join(s.config().Dir, "cell.log"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(content)
+	}
+}
+
+// TestErrorsOfTheDisk: clients get Redis's words, with a code, and the log gets the system's.
+func TestErrorsOfTheDisk(t *testing.T) {
+	aclFile := filepath.Join(t.TempDir(), "users.acl")
+	if err := os.WriteFile(aclFile, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s, logged := startLogged(t, withLog("everysec", func(c *Config) { c.ACLFile = aclFile }))
+	eventually(t, "the first base is there", func() bool { return s.aof.Load().Stats().Rewrites > 0 })
+	dir := s.config().Dir
+	inTheWay := []string{
+		filepath.Join(dir, "temp-dump.rdb"),
+		filepath.Join(dir, "appendonlydir", "appendonly.aof.2.incr.aof"),
+		filepath.Join(aclFile, "folder"),
+	}
+	if err := os.Remove(aclFile); err != nil {
+		t.Fatal(err)
+	}
+	for _, folder := range inTheWay {
+		if err := os.MkdirAll(folder, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	dialogue{
+		{"SAVE", "-ERR"},
+		{"BGREWRITEAOF", "-ERR Can't execute an AOF background rewriting. Please check the server logs for more information."},
+		{"ACL SAVE", "-ERR There was an error trying to save the ACLs. Please check the server logs for more information"},
+		{"ACL LOAD", "-ERR Error loading ACLs, opening file '" + aclFile + "': Is a directory"},
+	}.run(t, dial(t, s))
+	for _, want := range []string{
+		" # Error saving DB on disk: open " + inTheWay[0],
+		" # Can't rewrite append only file in background: open " + inTheWay[1],
+		" # Can't save the ACLs: rename ",
+	} {
+		if got := logged(); !strings.Contains(got, want) {
+			t.Errorf("no %q in %s", want, got)
+		}
+	}
+}
