@@ -140,8 +140,10 @@ func (c *conn) mustAuthenticate() bool {
 }
 
 // permitQueued is permit for a command that EXEC is about to carry out: the user may have lost the right to it since.
-func (l *loop) permitQueued(c *conn, cmd *command, words [][]byte) error {
-	denial := l.denial(c, cmd, words, acl.InTransaction)
+func (l *loop) permitQueued(c *conn, t *transaction, queued queuedCommand) error {
+	c.multi = t // so that the ACL log says where it was
+	denial := l.denial(c, queued.command, queued.words, acl.InTransaction)
+	c.multi = nil
 	if denial == nil {
 		return nil
 	}

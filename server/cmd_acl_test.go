@@ -218,6 +218,53 @@ func TestACLLog(t *testing.T) {
 	}.run(t, c)
 }
 
+// TestACLLogDescribesTheClient has what redis-server 7.0.15 says of the client, also where a script or EXEC was denied something.
+func TestACLLogDescribesTheClient(t *testing.T) {
+	c := dial(t, startServer(t, nil))
+	script := "redis.setresp(3) redis.call('select', 3) return redis.pcall('set', 'k', '1').err"
+	noRight := `"ERR The user executing the script can't run this command or subcommand"`
+	for _, command := range []string{"ACL SETUSER u on nopass ~* +@all -set", "CLIENT SETNAME me", "AUTH u x", "SELECT 1"} {
+		if got := c.run(command); got != "OK" {
+			t.Fatal(command, got)
+		}
+	}
+	for _, row := range []struct {
+		commands [][]string
+		want     string
+	}{
+		{[][]string{{"SET", "k", "1"}}, "flags=N db=1 multi=-1 cmd=set resp=2"},
+		{[][]string{{"EVAL", script, "0"}}, "flags=N db=1 multi=-1 cmd=eval resp=2"},
+		{[][]string{{"AUTH", "u2", "x"}}, "flags=N db=1 multi=-1 cmd=auth resp=2"},
+		{[][]string{{"MULTI"}, {"SET", "k", "1"}, {"DISCARD"}}, "flags=x db=1 multi=0 cmd=set resp=2"},
+		{[][]string{{"MULTI"}, {"ACL", "SETUSER", "u", "-get"}, {"GET", "k"}, {"EXEC"}}, "flags=x db=1 multi=2 cmd=exec resp=2"},
+		{[][]string{{"HELLO", "3"}, {"EVALSHA", strings.Trim(c.do("SCRIPT", "LOAD", script), `"`), "0"}}, "flags=N db=1 multi=-1 cmd=evalsha resp=3"},
+	} {
+		last := ""
+		for _, command := range row.commands {
+			last = c.do(command...)
+		}
+		if strings.HasPrefix(row.commands[0][0], "EVAL") && last != noRight {
+			t.Error(last)
+		}
+		entry := c.run("ACL LOG 1")
+		var got []string
+		for field := range strings.FieldsSeq(entry) {
+			switch name, value, _ := strings.Cut(field, "="); name {
+			case "flags", "db", "multi", "cmd", "resp":
+				got = append(got, field)
+			case "name", "idle", "user":
+				if want := map[string]string{"name": "me", "idle": "0", "user": "u"}; value != want[name] {
+					t.Error(row.commands, field)
+				}
+			}
+		}
+		if strings.Join(got, " ") != row.want {
+			t.Errorf("%q: %s", row.commands, entry)
+		}
+		c.run("ACL LOG RESET")
+	}
+}
+
 // TestUsersOfConnections: what a user may do changes at once, and a deleted user's connections end.
 func TestUsersOfConnections(t *testing.T) {
 	everySetting(t, func(t *testing.T, configure func(*Config)) {

@@ -46,6 +46,7 @@ func newScripting(s *Server) scripting {
 type scriptRun struct {
 	executor      *loop
 	caller        *conn // not the client's: a script that selects a database or a protocol does so for itself
+	client        *conn // the client's as it was at the begin, for the ACL log; nil: the user may do everything
 	readOnly      bool
 	wrote         atomic.Bool // a command that writes was carried out
 	misconfigured error       // of the loop
@@ -108,7 +109,10 @@ func (r *scriptRun) CheckACL(words [][]byte) (allowed, known bool) {
 
 // denied says whether the caller may not give the command, and then replies so.
 func (r *scriptRun) denied(cmd *command, words [][]byte, w *resp.Writer) bool {
-	err := r.executor.permitInScript(r.caller, cmd, words)
+	if r.client == nil {
+		return false
+	}
+	err := r.executor.permitInScript(r.client, cmd, words)
 	if err != nil {
 		w.Error(err.Error())
 	}
@@ -162,12 +166,25 @@ func (l *loop) runScript(c *conn, sha string, keys, args [][]byte, readOnly bool
 	executor := scripting.executor
 	executor.now, executor.bookedTo = l.now, l.server.clock.uptime()
 	run := &scriptRun{executor: executor, misconfigured: l.misconfigured, readOnly: readOnly || scripting.runtime.Lookup(sha).Flags.NoWrites}
-	run.caller = &conn{transport: c.transport, loop: executor, id: c.id, version: 2, db: c.db, name: c.name, user: c.user, authenticated: true}
+	run.caller = executor.standIn(c)
+	run.caller.version = 2
+	if !c.user.Unrestricted() {
+		run.client = executor.standIn(c)
+	}
 	reply := resp.Writer{Version: w.Version}
 	scripting.running.Store(run)
 	l.runGuarded(func() { scripting.runtime.Run(sha, keys, args, run, &reply) })
 	scripting.running.Store(nil)
 	w.Buf = append(w.Buf, reply.Buf...)
+}
+
+// standIn makes a connection of the executor that tells of itself what a client's does. The client's own belongs to a loop that
+// may be at work while the script runs.
+func (l *loop) standIn(c *conn) *conn {
+	return &conn{
+		transport: c.transport, loop: l, id: c.id, version: c.version, db: c.db, user: c.user, authenticated: true,
+		name: c.name, libName: c.libName, libVer: c.libVer, last: c.last, created: c.created, lastUseNs: c.lastUseNs,
+	}
 }
 
 // splitKeys reads numkeys key... arg...

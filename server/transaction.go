@@ -118,7 +118,7 @@ func exec(l *loop, c *conn, _ [][]byte, w *resp.Writer) {
 			defer func() { c.executing = false }()
 			w.Array(len(transaction.commands))
 			for _, queued := range transaction.commands {
-				if err := l.permitQueued(c, queued.command, queued.words); err != nil {
+				if err := l.permitQueued(c, transaction, queued); err != nil {
 					w.Error(err.Error())
 				} else {
 					l.carryOut(c, queued.command, queued.words, w)
