@@ -78,6 +78,7 @@ func (r *scriptRun) Call(words [][]byte, version int) []byte {
 			r.wrote.Store(true)
 		}
 		l.carryOut(r.caller, cmd, words, &w)
+		l.feedScripted(r.caller.db, cmd, words)
 	}
 	r.reply = w.Buf
 	return w.Buf
@@ -145,6 +146,9 @@ func (l *loop) evalSHA(c *conn, args [][]byte, readOnly bool, w *resp.Writer) {
 // withScript runs the script that find finds, with the keys and arguments among the words of the command. As in Redis their
 // number is looked at before the script.
 func (l *loop) withScript(c *conn, args [][]byte, readOnly bool, w *resp.Writer, find func(*script.Runtime) (sha string, err error)) {
+	if l.monitored {
+		l.feedLine(c.db, c.source(), args, noSecret) // here, and so before the script's own commands
+	}
 	keys, rest, err := splitKeys(args[2:])
 	if err != nil {
 		w.Error(err.Error())
@@ -164,7 +168,7 @@ func (l *loop) withScript(c *conn, args [][]byte, readOnly bool, w *resp.Writer,
 func (l *loop) runScript(c *conn, sha string, keys, args [][]byte, readOnly bool, w *resp.Writer) {
 	scripting := &l.server.scripting
 	executor := scripting.executor
-	executor.now, executor.bookedTo = l.now, l.server.clock.uptime()
+	executor.now, executor.bookedTo, executor.monitored = l.now, l.server.clock.uptime(), l.monitored
 	run := &scriptRun{executor: executor, misconfigured: l.misconfigured, readOnly: readOnly || scripting.runtime.Lookup(sha).Flags.NoWrites}
 	run.caller = executor.standIn(c)
 	run.caller.version = 2
@@ -175,6 +179,8 @@ func (l *loop) runScript(c *conn, sha string, keys, args [][]byte, readOnly bool
 	scripting.running.Store(run)
 	l.runGuarded(func() { scripting.runtime.Run(sha, keys, args, run, &reply) })
 	scripting.running.Store(nil)
+	l.feed = append(l.feed, executor.feed...)
+	executor.feed = nil
 	w.Buf = append(w.Buf, reply.Buf...)
 }
 

@@ -9,7 +9,8 @@ import (
 
 // This file feeds MONITOR. Each loop gathers a line for every command that it carries out, as long as there are monitors
 // anywhere, and shares them after each batch with the loops that have monitors. The lines of one loop are in their order;
-// those of different loops may come a batch apart.
+// those of different loops may come a batch apart. A script's commands follow the one that runs it, and those of a transaction
+// come when EXEC carries them out, before EXEC, as in Redis.
 //
 // A loop looks for monitors once per batch, so the feed costs nothing while there are none.
 
@@ -59,21 +60,23 @@ func without(conns []*conn, c *conn) []*conn {
 
 // feedMonitors notes a command that was carried out for a connection. Redis hides administration, and so do we.
 func (l *loop) feedMonitors(c *conn, cmd *command, words [][]byte) {
-	if cmd.has("admin") || cmd.has("skip_monitor") {
-		return
+	if !cmd.has("admin") && !cmd.has("skip_monitor") {
+		l.feedLine(c.db, c.source(), words, firstSecret(cmd, words))
 	}
-	peer, local, _ := c.addresses()
-	if c.isUnix() {
-		peer = "unix:" + strings.TrimSuffix(local, ":0")
-	}
-	l.feedLine(c.db, peer, cmd, words)
 }
 
-// feedLine appends one line to the feed: +<seconds>.<microseconds> [<db> <source>] "word" "word". The source is the
-// peer's address, or lua for a command of a script.
-func (l *loop) feedLine(db int, source string, cmd *command, words [][]byte) {
+// source is how the feed names a connection.
+func (c *conn) source() string {
+	peer, local, _ := c.addresses()
+	if c.isUnix() {
+		return "unix:" + strings.TrimSuffix(local, ":0")
+	}
+	return peer
+}
+
+// feedLine appends one line to the feed: +<seconds>.<microseconds> [<db> <source>] "word" "word".
+func (l *loop) feedLine(db int, source string, words [][]byte, secret span) {
 	l.feed = fmt.Appendf(l.feed, "+%d.%06d [%d %s]", l.now/nanosPerSecond, l.now%nanosPerSecond/1000, db, source)
-	secret := firstSecret(cmd, words)
 	for i, word := range words {
 		l.feed = append(l.feed, ' ')
 		if secret.first <= i && i <= secret.last {
@@ -85,8 +88,18 @@ func (l *loop) feedLine(db int, source string, cmd *command, words [][]byte) {
 	l.feed = append(l.feed, '\r', '\n')
 }
 
+// feedScripted notes a command of a script, in the feed of the scripts' executor. What a monitor could not take anyway is not
+// kept: shareFeed closes the monitors then.
+func (l *loop) feedScripted(db int, cmd *command, words [][]byte) {
+	if l.monitored && !cmd.has("admin") && !cmd.has("skip_monitor") && len(l.feed) <= maxUndelivered {
+		l.feedLine(db, "lua", words, noSecret)
+	}
+}
+
 // span is a range of words, both ends included.
 type span struct{ first, last int }
+
+var noSecret = span{-1, -1}
 
 // firstSecret returns which words of a command are a user's name and password.
 func firstSecret(cmd *command, words [][]byte) span {
@@ -100,7 +113,7 @@ func firstSecret(cmd *command, words [][]byte) span {
 			}
 		}
 	}
-	return span{-1, -1}
+	return noSecret
 }
 
 // appendQuoted appends a word in quotes, as Redis writes it: what is not printable ASCII is escaped.
@@ -133,7 +146,7 @@ func (l *loop) shareFeed() {
 		if target.monitorCount.Load() == 0 {
 			continue
 		}
-		if target.undelivered.Load() > maxUndelivered {
+		if target.undelivered.Load() > maxUndelivered || len(feed) > maxUndelivered {
 			target.post(&envelope{deliver: (*loop).closeMonitors})
 			continue
 		}

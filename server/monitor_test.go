@@ -78,6 +78,46 @@ func TestMonitor(t *testing.T) {
 	})
 }
 
+// TestMonitorSeesSteps: commands of scripts and transactions are in the feed in the order of redis-server 7.0.15.
+func TestMonitorSeesSteps(t *testing.T) {
+	everySetting(t, func(t *testing.T, configure func(*Config)) {
+		s := startServer(t, configure)
+		m, c := dial(t, s), dial(t, s)
+		m.expect("MONITOR", "OK")
+		script := "redis.call('select', 2) redis.call('get', KEYS[1]) redis.pcall('nosuch') return 1"
+		c.do("EVAL", script, "1", "k")
+		c.do("EVALSHA", strings.Repeat("0", shaDigits), "0")
+		for _, words := range [][]string{{"MULTI"}, {"GET", "a"}, {"EVAL", "return redis.call('get', 'b')", "0"}, {"CONFIG", "GET", "hz"}, {"CL.PROBE", "c", "1", "1", "1"}, {"EXEC"}} {
+			c.do(words...)
+		}
+		c.do("PING")
+		from := fmt.Sprintf("[0 %s] ", c.LocalAddr())
+		for _, want := range []string{
+			from + `"EVAL" "` + script + `" "1" "k"`, `[2 lua] "select" "2"`, `[2 lua] "get" "k"`,
+			from + `"EVALSHA" "` + strings.Repeat("0", shaDigits) + `" "0"`,
+			from + `"MULTI"`, from + `"GET" "a"`, from + `"EVAL" "return redis.call('get', 'b')" "0"`, `[0 lua] "get" "b"`,
+			from + `"CL.PROBE" "c" "1" "1" "1"`, from + `"EXEC"`, from + `"PING"`,
+		} {
+			if got := m.fed(); got != want {
+				t.Errorf("got %s, want %s", got, want)
+			}
+		}
+	})
+}
+
+// TestMonitorOfALongScript: the feed of a script that does too much is not kept in memory, and its monitors are closed.
+func TestMonitorOfALongScript(t *testing.T) {
+	s := startServer(t, nil)
+	m, c := dial(t, s), dial(t, s)
+	m.expect("MONITOR", "OK")
+	c.do("EVAL", "local word = string.rep('x', 60000) for i = 1, 300 do redis.call('exists', word) end", "0")
+	for err := error(nil); err == nil; {
+		_, err = m.in.ReadString('\n') // ends when the server has closed the connection
+	}
+	eventually(t, "the monitor is closed", func() bool { return s.monitors.Load() == 0 })
+	c.expect("PING", "PONG")
+}
+
 // TestMonitorSeesAll: two monitors, on different loops, see each connection's commands in order, pipelined over all
 // shards; when the last is gone the loops gather nothing.
 func TestMonitorSeesAll(t *testing.T) {

@@ -122,6 +122,9 @@ func exec(l *loop, c *conn, _ [][]byte, w *resp.Writer) {
 					w.Error(err.Error())
 				} else {
 					l.carryOut(c, queued.command, queued.words, w)
+					if l.monitored {
+						l.feedMonitors(c, queued.command, queued.words)
+					}
 				}
 				w.Version = c.version // HELLO may have changed it
 			}
