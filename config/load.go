@@ -226,6 +226,12 @@ func (r *reader) set(name string, values []string) error {
 		r.config.given = make(map[string]bool)
 	}
 	r.config.given[d.name] = true
+	r.noteEffect(d)
+	return nil
+}
+
+// noteEffect notes a directive whose value is accepted and not obeyed.
+func (r *reader) noteEffect(d *directive) {
 	switch {
 	case d.note != nil:
 		if note := d.note(d.get(r.config)); note != "" {
@@ -234,7 +240,6 @@ func (r *reader) set(name string, values []string) error {
 	case d.field == nil && !d.obeyed():
 		r.hasNoEffect(d.name)
 	}
-	return nil
 }
 
 // include reads the files that a pattern matches, in the order of their names. Relative ones count from the directory of the

@@ -62,3 +62,16 @@ func (c *Config) With(pairs []Pair, protectedToo bool) (*Config, error) {
 	}
 	return next, nil
 }
+
+// NotesSince returns for the log what Notes would have of the values that c has and before has not: which have no effect.
+func (c *Config) NotesSince(before *Config) []string {
+	r := reader{config: c.Clone()}
+	r.config.Notes = nil
+	for i := range directives {
+		if d := &directives[i]; d.get(c) != d.get(before) {
+			r.noteEffect(d)
+		}
+	}
+	r.summarize()
+	return r.config.Notes
+}

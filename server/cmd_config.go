@@ -134,6 +134,9 @@ func (s *Server) set(pairs []config.Pair, protectedToo bool) error {
 		}
 	}
 	s.settings.Store(next)
+	for _, note := range next.NotesSince(before) {
+		s.log.notice("%s", note)
+	}
 	return nil
 }
 

@@ -39,6 +39,11 @@ func TestSlowlog(t *testing.T) {
 			}
 			c.run("SLOWLOG RESET")
 		}
+		c.do("EVAL", "redis.call('get', 'k')", "0")
+		if got := c.run("SLOWLOG GET 2"); !fits(`[[* ["EVAL" *] "127.0.0.1:*" "me"] [* ["get" "k"] "127.0.0.1:*" "me"]]`, got) {
+			t.Error(got)
+		}
+		c.run("SLOWLOG RESET")
 		c.run("GET")
 		c.run("FOO")
 		if got := c.run("SLOWLOG LEN"); got != "1" { // SLOWLOG RESET only: what is turned down takes no time

@@ -63,3 +63,25 @@ func TestErrorsOfTheDisk(t *testing.T) {
 		}
 	}
 }
+
+// TestConfigSetWithoutEffect is noted as at a start, once for each change.
+func TestConfigSetWithoutEffect(t *testing.T) {
+	s, logged := startLogged(t, nil)
+	c := dial(t, s)
+	for _, row := range []struct{ command, note string }{
+		{"CONFIG SET maxmemory 100mb", " * maxmemory: memory is not limited yet; "},
+		{"CONFIG SET maxmemory 104857600", ""},
+		{"CONFIG SET maxmemory 0", ""},
+		{"CONFIG SET timeout 100", ""},
+		{"CONFIG SET timeout 0 hz 20", " * 1 directive does not concern a rate limiter and has no effect: hz\n"},
+		{"CONFIG SET hz 30 list-max-ziplist-size 5", " * 2 directives do not concern a rate limiter and have no effect: hz, list-max-listpack-size\n"},
+		{"CONFIG SET hz 40 timeout x", ""},
+	} {
+		before := logged()
+		c.run(row.command)
+		added := strings.TrimPrefix(logged(), before)
+		if lines := strings.Count(added, "\n"); !strings.Contains(added, row.note) || row.note == "" && lines > 0 || lines > 1 {
+			t.Errorf("%s: %q", row.command, added)
+		}
+	}
+}
