@@ -1,6 +1,7 @@
 package server
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -83,5 +84,33 @@ func TestConfigSetWithoutEffect(t *testing.T) {
 		if lines := strings.Count(added, "\n"); !strings.Contains(added, row.note) || row.note == "" && lines > 0 || lines > 1 {
 			t.Errorf("%s: %q", row.command, added)
 		}
+	}
+}
+
+// TestSnapshotsAreLogged in the words and at the levels of redis-server 7.0.15.
+func TestSnapshotsAreLogged(t *testing.T) {
+	pid := os.Getpid()
+	inBackground := fmt.Sprintf(" * Background saving started by pid %d\n * DB saved on disk\n * Background saving terminated with success\n", pid)
+	s, logged := startLogged(t, nil)
+	c := dial(t, s)
+	for _, row := range []struct {
+		command []string
+		want    string
+	}{
+		{[]string{"SAVE"}, " * DB saved on disk\n"},
+		{[]string{"CL.THROTTLE", "k", "15", "30", "60"}, ""},
+		{[]string{"BGSAVE"}, inBackground},
+		{[]string{"CL.THROTTLE", "k", "15", "30", "60"}, ""},
+		{[]string{"CONFIG", "SET", "save", "1 1"}, " * 1 changes in 1 seconds. Saving...\n" + inBackground},
+	} {
+		before := logged()
+		c.do(row.command...)
+		eventually(t, row.command[0]+" is logged", func() bool {
+			var b strings.Builder
+			for line := range strings.Lines(strings.TrimPrefix(logged(), before)) {
+				b.WriteString(line[len(fmt.Sprintf("%d:M 30 Nov 2026 12:00:00.000", pid)):])
+			}
+			return b.String() == row.want
+		})
 	}
 }

@@ -3,12 +3,14 @@ package server
 import (
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/cellserver/cellserver/config"
 	"github.com/cellserver/cellserver/engine"
 	"github.com/cellserver/cellserver/internal/vfs"
 	"github.com/cellserver/cellserver/persistence"
@@ -76,13 +78,17 @@ func (p *snapshots) background(changes uint64) error {
 	if err := p.begin(); err != nil {
 		return err
 	}
+	log := p.server.log
+	log.notice("Background saving started by pid %d", os.Getpid()) // as Redis says it of its child
 	go func() {
 		err := p.write(p.betweenPasses)
 		for errors.Is(err, errSwapped) {
 			err = p.write(p.betweenPasses)
 		}
 		if err != nil {
-			p.server.log.warning("Background saving error: %v", err)
+			log.warning("Background saving error: %v", err)
+		} else {
+			log.notice("Background saving terminated with success")
 		}
 		p.end(changes, err)
 	}()
@@ -126,7 +132,10 @@ func (p *snapshots) write(source pieceSource) error {
 		file.Abort()
 		return err
 	}
-	return file.Finish()
+	if err = file.Finish(); err == nil {
+		p.server.log.notice("DB saved on disk")
+	}
+	return err
 }
 
 // A pieceWriter takes entries of one database: a snapshot, or a new base of the log.
@@ -184,25 +193,27 @@ func (p *snapshots) byPoints() {
 		case <-p.server.stopped:
 			return
 		}
-		if p.due(time.Now()) {
+		if point := p.due(time.Now()); point != nil {
+			p.server.log.notice("%d changes in %d seconds. Saving...", point.Changes, point.Seconds)
 			_ = p.background(p.server.changes.Load()) // if one is running, the next look will tell
 		}
 	}
 }
 
-func (p *snapshots) due(now time.Time) bool {
+// due returns the save point that asks for a snapshot, nil: none does.
+func (p *snapshots) due(now time.Time) *config.SavePoint {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.running || p.failed.Load() && now.Sub(p.began) < saveRetry {
-		return false
+		return nil
 	}
 	changes := p.server.changes.Load() - p.savedChanges
 	for _, point := range p.server.config().Save {
 		if int64(changes) >= point.Changes && now.Sub(p.saved) >= time.Duration(point.Seconds)*time.Second {
-			return true
+			return &point
 		}
 	}
-	return false
+	return nil
 }
 
 // atEnd takes the last snapshot, once the loops have ended: where there are save points, as in Redis, unless SHUTDOWN has
