@@ -31,7 +31,7 @@ type snapshots struct {
 	savedChanges uint64            // the keyspace's changes at that time
 	count        uint64            // good ones
 	found        persistence.Found // by the last load
-	failed       atomic.Bool       // the last one; the loops look at it
+	failed       atomic.Bool       // the last one in the background; the loops look at it
 }
 
 // everySave is how often the save points are looked at.
@@ -65,8 +65,8 @@ func (p *snapshots) end(changes uint64, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.running, p.took = false, time.Since(p.began)
-	p.failed.Store(err != nil)
 	if err == nil {
+		p.failed.Store(false)
 		p.saved, p.savedChanges = p.began, changes
 		p.count++
 	}
@@ -86,6 +86,7 @@ func (p *snapshots) background(changes uint64) error {
 			err = p.write(p.betweenPasses)
 		}
 		if err != nil {
+			p.failed.Store(true)
 			log.warning("Background saving error: %v", err)
 		} else {
 			log.notice("Background saving terminated with success")
@@ -95,7 +96,8 @@ func (p *snapshots) background(changes uint64) error {
 	return nil
 }
 
-// atOnce takes a snapshot while nothing else uses the shards.
+// atOnce takes a snapshot while nothing else uses the shards. If it fails that is no reason to refuse changes, as in Redis: whoever
+// has asked for it is told.
 func (p *snapshots) atOnce() error {
 	if err := p.begin(); err != nil {
 		return err
