@@ -88,10 +88,14 @@ func (l *loop) feedLine(db int, source string, words [][]byte, secret span) {
 	l.feed = append(l.feed, '\r', '\n')
 }
 
-// feedScripted notes a command of a script, in the feed of the scripts' executor. What a monitor could not take anyway is not
-// kept: shareFeed closes the monitors then.
+// maxFeedBytes is the most that is gathered of the feed before it is shared, of a script that goes on and on: twice what a monitor
+// may owe by default.
+const maxFeedBytes = 64 << 20
+
+// feedScripted notes a command of a script, in the feed of the scripts' executor. Beyond maxFeedBytes it notes nothing more, and
+// shareFeed closes the monitors.
 func (l *loop) feedScripted(db int, cmd *command, words [][]byte) {
-	if l.monitored && !cmd.has("admin") && !cmd.has("skip_monitor") && len(l.feed) <= maxUndelivered {
+	if l.monitored && !cmd.has("admin") && !cmd.has("skip_monitor") && len(l.feed) <= maxFeedBytes {
 		l.feedLine(db, "lua", words, noSecret)
 	}
 }
@@ -146,7 +150,7 @@ func (l *loop) shareFeed() {
 		if target.monitorCount.Load() == 0 {
 			continue
 		}
-		if target.undelivered.Load() > maxUndelivered || len(feed) > maxUndelivered {
+		if target.undelivered.Load() > maxUndelivered || len(feed) > maxFeedBytes {
 			target.post(&envelope{deliver: (*loop).closeMonitors})
 			continue
 		}

@@ -107,10 +107,10 @@ func TestMonitorSeesSteps(t *testing.T) {
 
 // TestMonitorOfALongScript: the feed of a script that does too much is not kept in memory, and its monitors are closed.
 func TestMonitorOfALongScript(t *testing.T) {
-	s := startServer(t, nil)
+	s := startServer(t, func(c *Config) { c.OutputLimits.PubSub.HardBytes = 0 })
 	m, c := dial(t, s), dial(t, s)
 	m.expect("MONITOR", "OK")
-	c.do("EVAL", "local word = string.rep('x', 60000) for i = 1, 300 do redis.call('exists', word) end", "0")
+	c.do("EVAL", "local word = string.rep('x', 60000) for i = 1, 1200 do redis.call('exists', word) end", "0")
 	for err := error(nil); err == nil; {
 		_, err = m.in.ReadString('\n') // ends when the server has closed the connection
 	}
