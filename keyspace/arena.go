@@ -1,9 +1,6 @@
 package keyspace
 
-import (
-	"math"
-	"unsafe"
-)
+import "unsafe"
 
 const (
 	arenaBlockBytes = 1024
@@ -11,6 +8,8 @@ const (
 	recordHeaderBytes = 2
 	// maxArenaBytes bounds the bytes that one rebuild copies; a segment whose live records would pass it splits.
 	maxArenaBytes = 1 << 20
+	// recordBits is the width of the offset of a record.
+	recordBits = 16 + recordMiscBits
 	// noRecord is the offset that no record has, and what a slot that never had one says: the first byte is not used.
 	noRecord = 0
 )
@@ -23,11 +22,12 @@ func (b *arenaBlock) bytes() []byte { return unsafe.Slice((*byte)(unsafe.Pointer
 // An arena holds the records of one segment back to back: length, key. It is one run of bytes cut into blocks, so a
 // record may lie across blocks; that is how keys of any length share blocks of one size without loss. Records are
 // appended. One whose entry is gone stays, counted in dead, until its slot gets a key of the same length or the segment
-// is rebuilt.
+// is rebuilt; once its slot has got another record, it is lost.
 type arena struct {
 	blocks []*arenaBlock
 	used   uint32 // bytes written: [0:used] of the run
 	dead   uint32 // of those, bytes of deleted records
+	lost   uint32 // of those, bytes of records that no slot has as a spare
 	limit  uint32 // used may grow up to here before a rebuild; above maxArenaBytes only if the segment could not split
 }
 
@@ -47,15 +47,18 @@ func (a *arena) hasRoom(n int) bool {
 // segment rebuilt for every few of them; more, and they would cost much more than keys that stay.
 func (a *arena) wasteful() bool { return a.dead > a.used/5 }
 
+// mayGrow reports whether n bytes may be appended where keys come and go, so that spares find their use.
+func (a *arena) mayGrow(n int) bool { return int(a.used)+n <= int(a.limit) && a.lost <= a.used/5 }
+
 // append adds key's record and returns its offset.
 func (a *arena) append(key []byte, pool *pool[arenaBlock]) uint32 {
 	if a.used == noRecord {
-		a.used, a.dead = 1, 1
+		a.used, a.dead, a.lost = 1, 1, 1
 	}
 	record := a.used
 	end := int(record) + recordBytes(len(key))
-	if int64(end) > math.MaxUint32 {
-		panic("keyspace: a segment holds 4 GiB of keys: the hash does not tell them apart")
+	if end > 1<<recordBits {
+		panic("keyspace: a segment holds 4 MiB of keys: the hash does not tell them apart")
 	}
 	for len(a.blocks)*arenaBlockBytes < end {
 		a.blocks = append(a.blocks, pool.take())
@@ -65,6 +68,12 @@ func (a *arena) append(key []byte, pool *pool[arenaBlock]) uint32 {
 	a.write(record+recordHeaderBytes, key)
 	a.used = uint32(end)
 	return record
+}
+
+// reuse writes a key of the same length over a deleted record's.
+func (a *arena) reuse(record uint32, key []byte) {
+	a.write(record+recordHeaderBytes, key)
+	a.dead -= uint32(recordBytes(len(key)))
 }
 
 func (a *arena) write(at uint32, p []byte) {

@@ -56,16 +56,15 @@ func (t *Table) check() error {
 // checkSegment verifies that every entry is where its lookup finds it, within the segment's range, and that slots and
 // arena bytes add up.
 func (t *Table) checkSegment(s *segment) error {
-	live, tombstones, bytes := 0, 0, 0
+	live, bytes := 0, 0
 	for b, block := range s.groups {
 		for i := range block {
 			g := &block[i]
 			full := g.full()
 			live += full.len()
-			tombstones += (g.free() &^ g.empty()).len()
 			for m := full; m != 0; m = m.rest() {
 				slot := m.first()
-				key := s.arena.key(g.keys[slot], &t.keyScratch)
+				key := s.arena.key(g.record(slot), &t.keyScratch)
 				hash := t.hash(key)
 				if at := position(hash); at < s.start || at >= s.end() {
 					return fmt.Errorf("keyspace: %q of %#x is in the segment of %#x", key, at, s.start)
@@ -74,16 +73,47 @@ func (t *Table) checkSegment(s *segment) error {
 					return fmt.Errorf("keyspace: %q in block %d, group %d, slot %d is not found there", key, b, i, slot)
 				}
 				bytes += recordBytes(len(key))
+				if home := s.at(s.home(hash)); g.displaced(slot) != (home != g) {
+					return fmt.Errorf("keyspace: %q in block %d, group %d, slot %d: displaced = %t", key, b, i, slot, home == g)
+				}
 			}
 		}
 	}
-	if live != int(s.live) || tombstones != int(s.tombstones) || live+tombstones > s.capacity() {
-		return fmt.Errorf("keyspace: %d entries and %d tombstones, counted as %d and %d, capacity %d",
-			live, tombstones, s.live, s.tombstones, s.capacity())
+	if live != int(s.live) || live > s.capacity() {
+		return fmt.Errorf("keyspace: %d entries, counted as %d, capacity %d", live, s.live, s.capacity())
 	}
 	if bytes != s.arena.live() || len(s.arena.blocks) != blocksForBytes(int(s.arena.used)) {
 		return fmt.Errorf("keyspace: records of %d bytes, counted as %d, in %d blocks",
 			bytes, s.arena.live(), len(s.arena.blocks))
+	}
+	return t.checkPassed(s)
+}
+
+// checkPassed verifies the groups' counts of probes that have passed them.
+func (t *Table) checkPassed(s *segment) error {
+	var few [2 * maxBlocks * groupsPerBlock]uint16 // on the stack: the check must not allocate
+	passed := few[:]
+	if groups := len(s.groups) * groupsPerBlock; groups > len(few) {
+		passed = make([]uint16, groups)
+	}
+	for _, block := range s.groups {
+		for i := range block {
+			g := &block[i]
+			for m := g.full(); m != 0; m = m.rest() {
+				hash := t.hash(s.arena.key(g.record(m.first()), &t.keyScratch))
+				for p := s.home(hash); s.at(p) != g; p = s.next(p) {
+					passed[p.block*groupsPerBlock+p.group]++
+				}
+			}
+		}
+	}
+	for b, block := range s.groups {
+		for i := range block {
+			counted, want := block[i].misc>>passedShift, uint64(passed[b*groupsPerBlock+i])
+			if counted != want && counted != maxPassed {
+				return fmt.Errorf("keyspace: %d entries have passed block %d, group %d, counted as %d", want, b, i, counted)
+			}
+		}
 	}
 	return nil
 }

@@ -9,37 +9,45 @@
 //
 // The table is an extendible hash table. The directory maps a prefix of an entry's position (44 bits of the hash) to a
 // segment; a segment that is full is split in two, and the directory doubles when a split needs one more bit than it
-// has. A segment is a small open-addressing table of at most 1,056 slots, after the model of Swiss tables:
+// has. A segment is a small open-addressing table of at most 1,152 slots, after the model of Swiss tables:
 //
-//	group, 104 bytes:  tags 8 x 1 byte | keys 8 x uint32 | values 8 x int64
-//	record:            length uint16 | key
+//	group, 96 bytes:  tags 8 x 1 byte | records 8 x 22 bits, 16 bits of bookkeeping | values 8 x int64
+//	record:           length uint16 | key
 //
-// A tag is 7 bits of the hash and a flag, and the eight tags of a group are compared at once. A slot's key is the offset
-// of its record in the segment's arena. Bits of the hash, none used twice:
+// A tag is 7 bits of the hash and a flag, and the eight tags of a group are compared at once. A slot's record is the offset
+// of the key in the segment's arena. Bits of the hash, none used twice:
 //
 //	63..48 shard (not here)   47..23 directory   22..7 home group   6..0 tag
 //
+// An entry stands in its home group or, where that was full of entries alive, in one further on. A group counts the
+// entries that have gone on past it (as F14 tables do), and a lookup ends at the first group with a count of 0: nearly
+// always its home, however many dead entries fill it. So a key that is not there costs what one costs that is, two
+// cache lines and no record; and an entry that goes leaves a slot that is free, and no tombstone.
+//
 // # Memory
 //
-// A slot takes 13 bytes, a record of a 16-byte key 18. Segments grow in small steps and are 7/8 full when they do, so
+// A slot takes 12 bytes, a record of a 16-byte key 18. Segments grow in small steps and are 7/8 full when they do, so
 // at any size 16-byte keys cost 35 to 40 bytes each, all told (TestResidentBytes). Blocks that a rebuild returns are
 // kept for the next one, so a table makes hardly any garbage.
 //
 // # No pause
 //
-// An insertion that finds no room rebuilds its segment, or splits it: at most 924 entries and 1 MiB of records move,
+// An insertion that finds no room rebuilds its segment, or splits it: at most 1,008 entries and 1 MiB of records move,
 // some tens of microseconds. Everything else touches one segment, or the directory's pointers. There is never a moment
 // at which the whole table is copied.
 //
 // # The dead
 //
-// An insertion takes a dead entry's slot, and its record too where the lengths match, if its probe comes across one;
-// a rebuild drops all dead entries of its segment; Sweep removes the rest and shrinks what has become sparse. So keys
-// that come and go live in the space of those that went.
+// An insertion takes a dead entry's slot, and its record too where the lengths match, if its probe comes across one; one
+// that finds no room drops all dead entries of its segment, and rebuilds it only where that does not help; Sweep removes
+// the rest and shrinks what has become sparse. So keys that come and go live in the space of those that went, and are
+// hardly ever moved.
 //
 // # Rejected
 //
 // A Go map with string keys (100 bytes a key, scanned by the collector); one large table that grows by copying (pauses);
 // a fixed ring of chunks that drops the oldest (fastcache: a limiter that forgets lets too many pass); storing the hash
-// (8 bytes a key to save 5 ns for each entry of a rebuild).
+// (8 bytes a key to save 5 ns for each entry of a rebuild);
+// ending a lookup at an empty slot, as Swiss tables do: where keys come and go no group keeps one, and every second
+// lookup of a new key missed the cache once more.
 package keyspace

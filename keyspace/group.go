@@ -7,24 +7,70 @@ import (
 
 const (
 	slotsPerGroup = 8
-	// groupsPerBlock makes a block 1,144 bytes, which Go's allocator serves from its 1,152-byte class with 2% lost;
-	// 8 or 16 groups would lose 9%.
-	groupsPerBlock = 11
-	// entriesPerBlock is 7/8 of a block's slots: the load at which a segment grows. A probe ends at an empty slot, so
-	// there must always be one, and above 7/8 runs of full groups get long.
+	// groupsPerBlock makes a block 1,152 bytes: a size that Go's allocator has, and that begins on a cache line.
+	groupsPerBlock = 12
+	// entriesPerBlock is 7/8 of a block's slots: the load at which a segment grows. A new entry's probe ends at a free
+	// slot, so there must always be one, and above 7/8 runs of full groups get long.
 	entriesPerBlock = groupsPerBlock * slotsPerGroup * 7 / 8
 )
 
-// A group is eight slots whose tags are compared at once. Tags and keys come first: a lookup reads them before it
-// knows whether it needs the value, and mostly they share a cache line.
+// A group is eight slots whose tags are compared at once. It is one and a half cache lines and begins at the start of one
+// or in the middle, so it is never spread over three.
 type group struct {
-	tags   uint64                // byte i: tagEmpty, tagTombstone, or tagFull | 7 bits of slot i's hash
-	keys   [slotsPerGroup]uint32 // where the slot's record begins in the segment's arena
-	values [slotsPerGroup]int64
+	tags uint64 // byte i: tagFree, or tagFull | 7 bits of slot i's hash
+	// misc is, from the low end: 6 bits more of each slot's record, a bit for each slot whose entry has another home
+	// group, and 8 bits that count the entries whose probes have passed this group.
+	misc       uint64
+	recordsLow [slotsPerGroup]uint16 // where the slot's record begins in the segment's arena, without the bits in misc
+	values     [slotsPerGroup]int64
 }
 
-// The arithmetic of doc.go rests on 13 bytes a slot.
-var _ [104]byte = [unsafe.Sizeof(group{})]byte{}
+// The arithmetic of doc.go rests on 12 bytes a slot.
+var _ [96]byte = [unsafe.Sizeof(group{})]byte{}
+
+// record returns where the slot's record begins, or noRecord.
+func (g *group) record(slot int) uint32 {
+	return uint32(g.recordsLow[slot]) | uint32(g.misc>>(slot*recordMiscBits)&recordMiscMask)<<16
+}
+
+func (g *group) setRecord(slot int, record uint32) {
+	shift := slot * recordMiscBits
+	g.recordsLow[slot] = uint16(record)
+	g.misc = g.misc&^(recordMiscMask<<shift) | uint64(record>>16)<<shift
+}
+
+// displaced reports whether the slot's entry has another home group.
+func (g *group) displaced(slot int) bool { return g.misc>>(displacedShift+slot)&1 != 0 }
+
+func (g *group) hasDisplaced() bool { return g.misc>>displacedShift&(1<<slotsPerGroup-1) != 0 }
+
+func (g *group) setDisplaced(slot int)   { g.misc |= 1 << (displacedShift + slot) }
+func (g *group) clearDisplaced(slot int) { g.misc &^= 1 << (displacedShift + slot) }
+
+// passed reports whether the probe of an entry has passed the group: if not, a lookup ends here.
+func (g *group) passed() bool { return g.misc>>passedShift != 0 }
+
+// pass and unpass count an entry whose probe passes the group. A count that has come to its end stays there until the
+// segment is rebuilt.
+func (g *group) pass() {
+	if g.misc>>passedShift != maxPassed {
+		g.misc += 1 << passedShift
+	}
+}
+
+func (g *group) unpass() {
+	if g.misc>>passedShift != maxPassed {
+		g.misc -= 1 << passedShift
+	}
+}
+
+const (
+	recordMiscBits = 6
+	recordMiscMask = 1<<recordMiscBits - 1
+	displacedShift = slotsPerGroup * recordMiscBits
+	passedShift    = displacedShift + slotsPerGroup
+	maxPassed      = 1<<(64-passedShift) - 1
+)
 
 type groupBlock [groupsPerBlock]group
 
@@ -35,9 +81,8 @@ func (b *groupBlock) at(i int) *group {
 }
 
 const (
-	tagEmpty     = 0x00 // never used since the last rebuild: a probe ends here
-	tagTombstone = 0x40 // deleted, but probes have passed: they must go on
-	tagFull      = 0x80
+	tagFree = 0x00
+	tagFull = 0x80
 
 	lowBits  = 0x0101010101010101
 	highBits = 0x8080808080808080
@@ -61,21 +106,26 @@ func (g *group) matching(tag uint64) slotSet {
 	return slotSet((x - lowBits) &^ x & highBits)
 }
 
-func (g *group) full() slotSet  { return slotSet(g.tags & highBits) }
-func (g *group) free() slotSet  { return slotSet(^g.tags & highBits) } // empty or tombstone
-func (g *group) empty() slotSet { return slotSet(^g.tags & ^(g.tags << 1) & highBits) }
+func (g *group) full() slotSet { return slotSet(g.tags & highBits) }
+func (g *group) free() slotSet { return slotSet(^g.tags & highBits) }
 
-// reusable returns the slots that are free or whose entry is dead at now. Values and now must not be negative.
+// dead returns the slots whose entry is dead at now.
+func (g *group) dead(now int64) slotSet { return g.full() & g.expired(now) }
+
+// reusable returns the slots that are free or whose entry is dead at now.
+func (g *group) reusable(now int64) slotSet { return g.free() | g.expired(now) }
+
+// expired returns the slots whose value is at most now, be they free or not. Values and now must not be negative.
 //
 // It has no branch: which entries are dead can't be guessed, and one wrong guess costs as much as all eight differences,
 // whose signs say it.
-func (g *group) reusable(now int64) slotSet {
+func (g *group) expired(now int64) slotSet {
 	v, next := &g.values, now+1
 	dead := uint64(v[0]-next)&signBit>>56 | uint64(v[1]-next)&signBit>>48 |
 		uint64(v[2]-next)&signBit>>40 | uint64(v[3]-next)&signBit>>32 |
 		uint64(v[4]-next)&signBit>>24 | uint64(v[5]-next)&signBit>>16 |
 		uint64(v[6]-next)&signBit>>8 | uint64(v[7]-next)&signBit
-	return g.free() | slotSet(dead)
+	return slotSet(dead)
 }
 
 const signBit = 1 << 63

@@ -21,7 +21,7 @@ func (t *Table) Random(r uint64) (key []byte, value int64, ok bool) {
 		s := t.directory[t.index(at)]
 		if s.live > 0 {
 			g, slot := s.random(r)
-			return s.arena.key(g.keys[slot], &t.keyScratch), g.values[slot], true
+			return s.arena.key(g.record(slot), &t.keyScratch), g.values[slot], true
 		}
 		at = s.end() % (1 << positionBits)
 	}

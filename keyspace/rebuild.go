@@ -12,18 +12,20 @@ type entry struct {
 // moves counts what rebuilds have moved since the table was made: the bound on one operation is tested by it.
 type moves struct{ entries, bytes int }
 
-// makeRoom rebuilds the segment, without its dead entries, so that a record of n bytes fits in; where the segment is
-// as large as one may be, it splits. Either way each of its entries moves once.
+// makeRoom makes a record of n bytes fit into the segment: it drops the dead entries, and where that is not enough it
+// rebuilds the segment, or splits one that is as large as may be. Then each of its entries moves once.
 //
 // A segment that had dead entries to drop is one where keys come and go. It gets room for a third more than it has, so
 // that the next rebuild, which moves all of them, is far away; to shrink is left to the sweep, which sees what stays
 // unused. One that only grows is filled close, since nearly all that it holds will stay.
 func (t *Table) makeRoom(s *segment, n int, now int64) {
-	before := int(s.live)
-	entries := t.gather(s, now)
-	churning := len(entries) < before
+	churning := t.dropDead(s, now) > 0
+	blocks := blocksWith(int(s.live)+1, churning)
+	if churning && blocks <= len(s.groups) && s.arena.mayGrow(n) {
+		return
+	}
+	entries := t.gather(s)
 	bytes := s.arena.live() + n
-	blocks := blocksWith(len(entries)+1, churning)
 	full := blocks > maxBlocks || bytes+bytes/16 > maxArenaBytes
 	if full && t.maySplit(s) {
 		t.split(s, entries, churning)
@@ -45,29 +47,8 @@ func (t *Table) makeRoom(s *segment, n int, now int64) {
 	t.moves.entries += len(entries)
 }
 
-// gather lists the segment's entries in the table's scratch, good until the next gather. Dead ones (value <= now) are
-// left out, and counted as removed: the caller is about to place the list anew.
-func (t *Table) gather(s *segment, now int64) []entry {
-	entries := t.entryScratch[:0]
-	for _, block := range s.groups {
-		for i := range block {
-			g := &block[i]
-			for m := g.full(); m != 0; m = m.rest() {
-				slot := m.first()
-				record := g.keys[slot]
-				if g.values[slot] <= now {
-					s.arena.dead += uint32(recordBytes(s.arena.keyBytes(record)))
-					continue
-				}
-				key := s.arena.key(record, &t.keyScratch)
-				entries = append(entries, entry{t.hash(key), g.values[slot], record})
-			}
-		}
-	}
-	t.entries -= int(s.live) - len(entries)
-	t.entryScratch = entries
-	return entries
-}
+// gather lists the segment's entries in the table's scratch, good until the next gather.
+func (t *Table) gather(s *segment) []entry { return t.entriesFrom(s, 0) }
 
 // regroup leaves the segment with the given number of blocks, all slots empty.
 func (t *Table) regroup(s *segment, blocks int) {
@@ -81,7 +62,7 @@ func (t *Table) regroup(s *segment, blocks int) {
 	for _, block := range s.groups {
 		*block = groupBlock{}
 	}
-	s.live, s.tombstones = 0, 0
+	s.live, s.arena.lost = 0, s.arena.dead
 }
 
 // refill fills the segment, given that many blocks, with entries whose records are in old.
@@ -98,8 +79,10 @@ func (t *Table) refill(s *segment, blocks int, entries []entry, old *arena) {
 
 // absorb moves the entries of upper into lower.
 func (t *Table) absorb(lower, upper *segment, now int64) {
+	t.dropDead(lower, now)
+	t.dropDead(upper, now)
 	blocks := blocksFor(int(lower.live + upper.live))
-	entries := t.gather(lower, now)
+	entries := t.gather(lower)
 	t.regroup(lower, blocks)
 	for _, e := range entries {
 		lower.place(e.hash, e.value, e.record)
@@ -107,7 +90,7 @@ func (t *Table) absorb(lower, upper *segment, now int64) {
 	t.moves.entries += len(entries)
 
 	before := lower.arena.used
-	entries = t.gather(upper, now)
+	entries = t.gather(upper)
 	for _, e := range entries {
 		key := upper.arena.key(e.record, &t.keyScratch)
 		lower.place(e.hash, e.value, lower.arena.append(key, &t.arenaPool))

@@ -30,7 +30,7 @@ func (t *Table) Scan(cursor uint64, count int, visit func(key []byte, value int6
 	return at
 }
 
-// ScanSegment is Scan for as many entries as are cheapest to visit: all that are left of the cursor's segment, at most 924. They
+// ScanSegment is Scan for as many entries as are cheapest to visit: all that are left of the cursor's segment, at most 1,008. They
 // need not be put in order, and only in a segment that was joined with another meanwhile are their positions looked at.
 func (t *Table) ScanSegment(cursor uint64, visit func(key []byte, value int64)) (next uint64) {
 	from := cursor & (1<<positionBits - 1)
@@ -40,7 +40,7 @@ func (t *Table) ScanSegment(cursor uint64, visit func(key []byte, value int64)) 
 			g := &block[i]
 			for m := g.full(); m != 0; m = m.rest() {
 				slot := m.first()
-				key := s.arena.key(g.keys[slot], &t.keyScratch)
+				key := s.arena.key(g.record(slot), &t.keyScratch)
 				if from == s.start || position(t.hash(key)) >= from {
 					visit(key, g.values[slot])
 				}
@@ -73,9 +73,9 @@ func (t *Table) entriesFrom(s *segment, from uint64) []entry {
 			g := &block[i]
 			for m := g.full(); m != 0; m = m.rest() {
 				slot := m.first()
-				hash := t.hash(s.arena.key(g.keys[slot], &t.keyScratch))
+				hash := t.hash(s.arena.key(g.record(slot), &t.keyScratch))
 				if position(hash) >= from {
-					entries = append(entries, entry{hash, g.values[slot], g.keys[slot]})
+					entries = append(entries, entry{hash, g.values[slot], g.record(slot)})
 				}
 			}
 		}

@@ -1,6 +1,6 @@
 package keyspace
 
-// maxBlocks bounds a segment, and so the entries that one operation moves: 12 blocks hold 1,056 slots, 924 entries.
+// maxBlocks bounds a segment, and so the entries that one operation moves: 12 blocks hold 1,152 slots, 1,008 entries.
 const (
 	maxBlocks  = 12
 	maxEntries = maxBlocks * entriesPerBlock
@@ -8,12 +8,11 @@ const (
 
 // A segment is a small hash table of its own: all entries whose position begins with the segment's prefix.
 type segment struct {
-	groups     []*groupBlock
-	arena      arena
-	live       int32  // slots with an entry
-	tombstones int32  // slots with tagTombstone
-	start      uint64 // first position of the range
-	depth      uint8  // the range is 1/2^depth of all positions
+	groups []*groupBlock
+	arena  arena
+	start  uint64 // first position of the range
+	live   int32  // slots with an entry
+	depth  uint8  // the range is 1/2^depth of all positions
 }
 
 func newSegment(start uint64, depth uint8) *segment {
@@ -23,7 +22,7 @@ func newSegment(start uint64, depth uint8) *segment {
 // end returns the first position behind the range.
 func (s *segment) end() uint64 { return s.start + 1<<(positionBits-s.depth) }
 
-// capacity returns how many slots may be in use, tombstones included.
+// capacity returns how many entries there may be.
 func (s *segment) capacity() int { return len(s.groups) * entriesPerBlock }
 
 // blocksFor returns how many blocks a rebuild gives to n entries: with them the segment is at most 7/8 full and one in
@@ -45,19 +44,25 @@ func blocksWith(n int, churning bool) int {
 	return blocksFor(n)
 }
 
-// A probe is a walk over the groups of a segment from an entry's home group on, wrapping at the end.
-type probe struct{ block, group int }
+// A probe is a walk over the groups of a segment from an entry's home group on, pair by pair of neighbours, wrapping at the
+// end. Going to the other of the pair first keeps full groups from joining to long runs: a pair that overflows is much
+// rarer than a group that does. And half of the other is on a cache line that is at hand.
+type probe struct{ block, group, steps int }
 
 // home returns where the entry's probe begins. Bits 7 to 22 of the hash, read as a fraction of 1, are scaled to the
 // number of blocks, and what is left over to the groups of the block: any number of blocks will do.
 func (s *segment) home(hash uint64) probe {
 	scaled := int(uint16(hash>>7)) * len(s.groups)
-	return probe{scaled >> 16, scaled & 0xffff * groupsPerBlock >> 16}
+	return probe{block: scaled >> 16, group: scaled & 0xffff * groupsPerBlock >> 16}
 }
 
 func (s *segment) next(p probe) probe {
-	if p.group++; p.group == groupsPerBlock {
-		p.group = 0
+	if p.steps++; p.steps%2 == 1 {
+		p.group ^= 1
+		return p
+	}
+	if p.group += 2; p.group >= groupsPerBlock {
+		p.group -= groupsPerBlock
 		if p.block++; p.block == len(s.groups) {
 			p.block = 0
 		}
@@ -65,33 +70,27 @@ func (s *segment) next(p probe) probe {
 	return p
 }
 
-// find returns the group and slot of key's entry, or nil. It ends because capacity leaves an empty slot somewhere.
+func (s *segment) at(p probe) *group { return s.groups[p.block].at(p.group) }
+
+// find returns the group and slot of key's entry, or nil. It ends at the first group that no probe has passed.
 func (s *segment) find(hash uint64, key []byte) (*group, int) {
 	if len(s.groups) == 0 {
 		return nil, 0
 	}
-	tag := tagOf(hash)
-	for p := s.home(hash); ; p = s.next(p) {
-		g := s.groups[p.block].at(p.group)
+	tag, p := tagOf(hash), s.home(hash)
+	for range len(s.groups) * groupsPerBlock { // all of them may have been passed
+		g := s.at(p)
 		for m := g.matching(tag); m != 0; m = m.rest() {
-			if slot := m.first(); s.arena.holds(g.keys[slot], key) {
+			if slot := m.first(); s.arena.holds(g.record(slot), key) {
 				return g, slot
 			}
 		}
-		if g.empty() != 0 {
-			return nil, 0
+		if !g.passed() {
+			break
 		}
+		p = s.next(p)
 	}
-}
-
-// vacancy returns the group and slot that a new entry takes: the first on its probe that is empty or a tombstone.
-func (s *segment) vacancy(hash uint64) (*group, int) {
-	for p := s.home(hash); ; p = s.next(p) {
-		g := s.groups[p.block].at(p.group)
-		if free := g.free(); free != 0 {
-			return g, free.first()
-		}
-	}
+	return nil, 0
 }
 
 // A seat is the slot that a new entry will have.
@@ -112,10 +111,9 @@ func (s *segment) seatFor(hash uint64, keyBytes int, now int64) (found seat, ok 
 		return seat{}, false
 	}
 	for p := s.home(hash); found.group == nil; p = s.next(p) {
-		found = s.seatIn(s.groups[p.block].at(p.group), keyBytes, now)
+		found = s.seatIn(s.at(p), keyBytes, now)
 	}
-	g, slot := found.group, found.slot
-	if g.empty().has(slot) && int(s.live+s.tombstones) >= s.capacity() {
+	if found.group.free().has(found.slot) && int(s.live) >= s.capacity() {
 		return found, false
 	}
 	return found, found.spare || s.arena.hasRoom(recordBytes(keyBytes))
@@ -125,7 +123,7 @@ func (s *segment) seatFor(hash uint64, keyBytes int, now int64) (found seat, ok 
 func (s *segment) seatIn(g *group, keyBytes int, now int64) (best seat) {
 	for m := g.reusable(now); m != 0; m = m.rest() {
 		slot := m.first()
-		if record := g.keys[slot]; record != noRecord && s.arena.keyBytes(record) == keyBytes {
+		if record := g.record(slot); record != noRecord && s.arena.keyBytes(record) == keyBytes {
 			return seat{g, slot, true}
 		}
 		if best.group == nil {
@@ -135,51 +133,43 @@ func (s *segment) seatIn(g *group, keyBytes int, now int64) (best seat) {
 	return best
 }
 
-// sit puts a new entry into its seat, in place of the dead one there may be.
-func (s *segment) sit(at seat, hash uint64, key []byte, value int64, pool *pool[arenaBlock]) {
-	g, slot := at.group, at.slot
-	if g.full().has(slot) {
-		s.remove(g, slot)
-	}
-	if !at.spare {
-		s.occupy(g, slot, hash, value, s.arena.append(key, pool))
-		return
-	}
-	record := g.keys[slot]
-	s.arena.write(record+recordHeaderBytes, key)
-	s.arena.dead -= uint32(recordBytes(len(key)))
-	s.occupy(g, slot, hash, value, record)
-}
-
-// place puts an entry whose record is in the arena into a slot: the first on its probe that is free.
+// place puts an entry whose record is in the arena into the first free slot on its probe.
 func (s *segment) place(hash uint64, value int64, record uint32) {
-	g, slot := s.vacancy(hash)
-	s.occupy(g, slot, hash, value, record)
+	for p := s.home(hash); ; p = s.next(p) {
+		if g := s.at(p); g.free() != 0 {
+			s.occupy(g, g.free().first(), hash, value, record)
+			return
+		}
+	}
 }
 
 // occupy makes a free slot the entry's.
 func (s *segment) occupy(g *group, slot int, hash uint64, value int64, record uint32) {
-	if !g.empty().has(slot) {
-		s.tombstones--
-	}
 	g.setTag(slot, tagOf(hash))
-	g.keys[slot] = record
+	g.setRecord(slot, record)
 	g.values[slot] = value
 	s.live++
+	if p := s.home(hash); s.at(p) != g {
+		g.setDisplaced(slot)
+		for ; s.at(p) != g; p = s.next(p) {
+			s.at(p).pass()
+		}
+	}
 }
 
-// remove takes the entry out of its slot, to which it leaves its record as a spare. While the group has an empty slot
-// no probe has ever passed it (a group gets no empty slot back once it has run out of them), so the slot may be empty
-// again; otherwise it becomes a tombstone.
-func (s *segment) remove(g *group, slot int) {
-	s.arena.dead += uint32(recordBytes(s.arena.keyBytes(g.keys[slot])))
+// vacate takes the entry out of its slot, to which it leaves its record as a spare. A displaced one must be recalled too.
+func (s *segment) vacate(g *group, slot int) {
+	s.arena.dead += uint32(recordBytes(s.arena.keyBytes(g.record(slot))))
 	s.live--
-	if g.empty() != 0 {
-		g.setTag(slot, tagEmpty)
-		return
+	g.setTag(slot, tagFree)
+}
+
+// recall undoes what a displaced entry's probe has left in the groups that it passed on its way to this one.
+func (s *segment) recall(g *group, slot int, hash uint64) {
+	for p := s.home(hash); s.at(p) != g; p = s.next(p) {
+		s.at(p).unpass()
 	}
-	g.setTag(slot, tagTombstone)
-	s.tombstones++
+	g.clearDisplaced(slot)
 }
 
 // sparse reports whether a rebuild would give back half of the segment's blocks.

@@ -41,17 +41,31 @@ func (t *Table) sweepSegment(s *segment, group int, now int64, budget int) (look
 			break
 		}
 		g := &s.groups[group/groupsPerBlock][group%groupsPerBlock]
-		full := g.full()
-		looked += max(1, full.len())
-		for m := full; m != 0; m = m.rest() {
-			if slot := m.first(); g.values[slot] <= now {
-				s.remove(g, slot)
-				removed++
-			}
-		}
+		looked += max(1, g.full().len())
+		removed += t.removeDead(s, g, now)
 	}
 	t.entries -= removed
 	return max(1, looked), removed, resume
+}
+
+// removeDead removes the dead entries of a group, but does not count them out of the table.
+func (t *Table) removeDead(s *segment, g *group, now int64) (removed int) {
+	dead := g.dead(now)
+	for m := dead; m != 0; m = m.rest() {
+		t.remove(s, g, m.first())
+	}
+	return dead.len()
+}
+
+// dropDead removes the dead entries of a segment and returns their number.
+func (t *Table) dropDead(s *segment, now int64) (removed int) {
+	for _, block := range s.groups {
+		for i := range block {
+			removed += t.removeDead(s, &block[i], now)
+		}
+	}
+	t.entries -= removed
+	return removed
 }
 
 // shrink rebuilds a segment that has become sparse and merges it with its buddy if both are small. Both move far fewer
@@ -60,7 +74,8 @@ func (t *Table) shrink(s *segment, now int64) {
 	if s.live == 0 {
 		t.release(s)
 	} else if s.sparse() {
-		entries := t.gather(s, now)
+		t.dropDead(s, now)
+		entries := t.gather(s)
 		old := t.detachArena(s)
 		t.refill(s, blocksFor(len(entries)), entries, &old)
 		t.releaseArena(old)

@@ -68,7 +68,7 @@ func (t *Table) Touch(hash uint64) uint64 {
 		return 0
 	}
 	p := s.home(hash)
-	g := s.groups[p.block].at(p.group)
+	g := s.at(p)
 	return g.tags + uint64(g.values[0]) + uint64(g.values[slotsPerGroup-1])
 }
 
@@ -79,7 +79,7 @@ func (t *Table) TouchRecord(hash uint64, now int64) uint64 {
 		return 0
 	}
 	p := s.home(hash)
-	g := s.groups[p.block].at(p.group)
+	g := s.at(p)
 	m, seats := g.matching(tagOf(hash)), g.reusable(now)
 	if m == 0 {
 		m = seats // where an Insert would put the key
@@ -87,7 +87,7 @@ func (t *Table) TouchRecord(hash uint64, now int64) uint64 {
 	if m == 0 {
 		return 0
 	}
-	record := g.keys[m.first()]
+	record := g.record(m.first())
 	if record == noRecord {
 		return 0
 	}
@@ -112,9 +112,48 @@ func (t *Table) Insert(hash uint64, key []byte, value, now int64) {
 		seat, _ = s.seatFor(hash, len(key), now)
 	}
 	before := s.live
-	s.sit(seat, hash, key, value, &t.arenaPool)
+	if seat.group.hasDisplaced() {
+		t.removeDisplaced(s, seat.group, now)
+	}
+	t.sit(s, seat, hash, key, value)
 	t.entries += int(s.live - before)
 	t.checkAfter(s)
+}
+
+// sit puts a new entry into its seat, in place of the dead one there may be.
+func (t *Table) sit(s *segment, at seat, hash uint64, key []byte, value int64) {
+	g, slot := at.group, at.slot
+	if g.full().has(slot) {
+		t.remove(s, g, slot)
+	}
+	record := g.record(slot)
+	if at.spare {
+		s.arena.reuse(record, key)
+	} else {
+		if record != noRecord {
+			s.arena.lost += uint32(recordBytes(s.arena.keyBytes(record)))
+		}
+		record = s.arena.append(key, &t.arenaPool)
+	}
+	s.occupy(g, slot, hash, value, record)
+}
+
+// removeDisplaced removes the dead entries of a group that have another home group, so that lookups do not come here for
+// them any more. Others may stay where they are until their slot is wanted.
+func (t *Table) removeDisplaced(s *segment, g *group, now int64) {
+	for m := g.dead(now); m != 0; m = m.rest() {
+		if slot := m.first(); g.displaced(slot) {
+			t.remove(s, g, slot)
+		}
+	}
+}
+
+// remove takes an entry out of its segment.
+func (t *Table) remove(s *segment, g *group, slot int) {
+	if g.displaced(slot) {
+		s.recall(g, slot, t.hash(s.arena.key(g.record(slot), &t.keyScratch)))
+	}
+	s.vacate(g, slot)
 }
 
 // Delete removes key's entry and reports whether there was one.
@@ -124,7 +163,7 @@ func (t *Table) Delete(hash uint64, key []byte) bool {
 	if g == nil {
 		return false
 	}
-	s.remove(g, slot)
+	t.remove(s, g, slot)
 	t.entries--
 	if s.live == 0 {
 		t.release(s)
@@ -154,7 +193,7 @@ func (t *Table) Len() int { return t.entries }
 func (t *Table) Bytes() int {
 	const (
 		pointerBytes    = 8
-		groupBlockBytes = 1152
+		groupBlockBytes = int(unsafe.Sizeof(groupBlock{}))
 		// Lists of arena blocks grow by doubling: up to two pointers a block.
 		arenaBytes   = arenaBlockBytes + 2*pointerBytes
 		segmentBytes = 96 + maxBlocks*pointerBytes

@@ -133,7 +133,7 @@ func pointerIn(kind reflect.Type) string {
 			}
 		}
 		return ""
-	case reflect.Int64, reflect.Uint64, reflect.Uint32, reflect.Uint8:
+	case reflect.Int64, reflect.Uint64, reflect.Uint16, reflect.Uint8:
 		return ""
 	}
 	return kind.String()
