@@ -185,6 +185,59 @@ func BenchmarkThrottle(b *testing.B) {
 	}
 }
 
+// BenchmarkNewKeys decides on random keys of a million that live 60 ms each, at 1.6 million calls a second, with the sweeps
+// of a busy loop: nearly every call makes a key, and takes the place of a dead one.
+func BenchmarkNewKeys(b *testing.B) {
+	const (
+		names     = 1_000_000
+		batch     = 128
+		passNanos = batch * 625
+		sweepPass = 12 // about every millisecond
+	)
+	hasher := keyspace.NewHasher()
+	e := New(hasher)
+	pick := rand.New(rand.NewPCG(7, 8))
+	requests := make([][16]byte, names/batch*batch)
+	for i := range requests {
+		copy(requests[i][:], fmt.Sprintf("key:%012d", pick.IntN(names)))
+	}
+	limit := gcra.Limit{MaxBurst: 100, Count: 1000, Period: 60}
+	var decision gcra.Decision
+	var keys [batch]Key
+	touched := uint64(0)
+	pass := func(n int) {
+		e.Advance(start + int64(n)*passNanos)
+		for j := range keys {
+			name := requests[(n*batch+j)%len(requests)][:]
+			keys[j] = Key{Hash: hasher.Sum(name), Bytes: name}
+		}
+		for j := range keys {
+			touched += e.Touch(0, keys[j].Hash)
+		}
+		for j := range keys {
+			touched += e.TouchRecord(0, keys[j].Hash)
+		}
+		for j := range keys {
+			if err := e.Throttle(&keys[j], &limit, 1, &decision); err != nil {
+				b.Fatal(err)
+			}
+		}
+		if n%sweepPass == 0 {
+			e.Sweep(false)
+		}
+	}
+	const warm = 2_000 // several lives of a key
+	for n := range warm {
+		pass(n)
+	}
+	b.ResetTimer()
+	for n := range b.N/batch + 1 {
+		pass(warm + n)
+	}
+	runtime.KeepAlive(touched)
+	b.ReportMetric(float64(e.Bytes())/float64(e.Len(0)), "bytes/entry")
+}
+
 // TestSampleTTL: keys with an hour to live, and as many dead ones, show as such.
 func TestSampleTTL(t *testing.T) {
 	hasher := keyspace.NewHasher()

@@ -196,7 +196,7 @@ func (t *Table) Bytes() int {
 		groupBlockBytes = int(unsafe.Sizeof(groupBlock{}))
 		// Lists of arena blocks grow by doubling: up to two pointers a block.
 		arenaBytes   = arenaBlockBytes + 2*pointerBytes
-		segmentBytes = 96 + maxBlocks*pointerBytes
+		segmentBytes = 80 + maxBlocks*pointerBytes
 	)
 	return t.groupPool.held()*groupBlockBytes + t.arenaPool.held()*arenaBytes +
 		t.segments*segmentBytes + len(t.directory)*pointerBytes +
