@@ -27,7 +27,7 @@
 // # Memory
 //
 // A slot takes 12 bytes, a record of a 16-byte key 18. Segments grow in small steps and are 7/8 full when they do, so
-// at any size 16-byte keys cost 35 to 40 bytes each, all told (TestResidentBytes). Blocks that a rebuild returns are
+// at any size 16-byte keys cost 34 to 38 bytes each, all told (TestResidentBytes). Blocks that a rebuild returns are
 // kept for the next one, so a table makes hardly any garbage.
 //
 // # No pause
