@@ -9,6 +9,11 @@ import (
 
 // raise ends the running function with an error that begins with where it was called, if that was in Lua.
 func raise(L *lua.LState, format string, values ...any) {
+	for _, v := range values {
+		if text, ok := v.(string); ok {
+			L.Context().(*guard).allocate(L, 5*len(text)) // so often it is copied here and in argError
+		}
+	}
 	message := fmt.Sprintf(format, values...)
 	if calledByLua(L) {
 		message = L.Where(1) + " " + message

@@ -13,7 +13,7 @@ func (r *Runtime) baseFunctions() map[string]lua.LGFunction {
 		lengthName:       length,
 		"assert":         baseAssert,
 		"collectgarbage": collectGarbage,
-		"error":          baseError,
+		"error":          r.error,
 		"gcinfo":         func(L *lua.LState) int { L.Push(lua.LNumber(0)); return 1 },
 		"getmetatable":   r.getmetatable,
 		"ipairs":         r.ipairs,
@@ -41,24 +41,32 @@ func (r *Runtime) baseFunctions() map[string]lua.LGFunction {
 // concat is the operator .. for two or more operands.
 func (r *Runtime) concat(L *lua.LState) int {
 	n := L.GetTop()
-	buffer := r.joined[:0]
+	total := 0
+	for i := 1; i <= n; i++ {
+		switch v := L.Get(i).(type) {
+		case lua.LString:
+			total += len(v)
+		case lua.LNumber:
+			total += numberBytes
+		default:
+			return r.concatByMetatables(L, n)
+		}
+	}
+	r.bound(L, total-n*numberBytes) // the digits of numbers are not known yet
+	buffer := r.room(L, r.joined[:0], total)
 	for i := 1; i <= n; i++ {
 		switch v := L.Get(i).(type) {
 		case lua.LString:
 			buffer = append(buffer, v...)
 		case lua.LNumber:
 			buffer = appendNumber(buffer, float64(v), numberDigits)
-		default:
-			return r.concatByMetatables(L, n)
 		}
-		r.bound(L, len(buffer))
+	}
+	if cap(buffer) <= keptBytes {
+		r.joined = buffer
 	}
 	r.guard.charge(L, len(buffer))
-	if r.joined = buffer; cap(buffer) > 64<<10 {
-		r.joined = nil // do not keep a giant's memory
-	}
-	L.Push(lua.LString(buffer))
-	return 1
+	return r.pushText(L, buffer)
 }
 
 // concatByMetatables works from right to left, as the operator does.
@@ -71,6 +79,7 @@ func (r *Runtime) concatByMetatables(L *lua.LState, n int) int {
 		if okA && okB {
 			r.bound(L, len(a)+len(b))
 			r.guard.charge(L, len(a)+len(b))
+			r.guard.allocate(L, len(a)+len(b))
 			right = lua.LString(a + b)
 			continue
 		}
@@ -93,13 +102,6 @@ func (r *Runtime) concatByMetatables(L *lua.LState, n int) int {
 	}
 	L.Push(right)
 	return 1
-}
-
-// bound ends a script whose string grows too long.
-func (r *Runtime) bound(L *lua.LState, bytes int) {
-	if bytes > r.maxStringBytes {
-		raise(L, "string is longer than %d bytes", r.maxStringBytes)
-	}
 }
 
 // length is the operator #.
@@ -160,10 +162,11 @@ func collectGarbage(L *lua.LState) int {
 	return 1
 }
 
-func baseError(L *lua.LState) int {
+func (r *Runtime) error(L *lua.LState) int {
 	v := L.Get(1)
 	level := optInt(L, 2, "error", 1)
 	if text, ok := toText(v); ok && level > 0 {
+		r.guard.allocate(L, 2*len(text))
 		if at := L.Where(int(min(level, maxCalls))); at != "" && !strings.HasPrefix(at, "[G]") {
 			text = at + " " + text
 		}
@@ -322,7 +325,10 @@ func (r *Runtime) try(L *lua.LState, n int) lua.LValue {
 	L.G.CurrentThread = L
 	object := err.(*lua.ApiError).Object
 	if text, ok := object.(lua.LString); ok {
-		return lua.LString(machineText(string(text)))
+		if r.guard.fits(4 * len(text)) {
+			text = lua.LString(machineText(string(text)))
+		}
+		return text
 	}
 	return object
 }
@@ -335,7 +341,7 @@ func (r *Runtime) loadstring(L *lua.LState) int {
 func (r *Runtime) load(L *lua.LState) int {
 	reader := argFunction(L, 1, "load")
 	title := chunkTitle(L, 2, "load", "=(load)")
-	var code strings.Builder
+	var code []byte
 	for {
 		L.Push(reader)
 		L.Call(0, 1)
@@ -348,16 +354,17 @@ func (r *Runtime) load(L *lua.LState) int {
 			return 2
 		}
 		if text == "" {
-			return r.loadChunk(L, code.String(), title)
+			return r.loadChunk(L, string(code), title)
 		}
-		r.bound(L, code.Len()+len(text))
+		r.bound(L, len(code)+len(text))
 		r.guard.charge(L, len(text))
-		code.WriteString(text)
+		code = append(r.room(L, code, len(text)), text...)
 	}
 }
 
 func (r *Runtime) loadChunk(L *lua.LState, code, title string) int {
 	r.guard.charge(L, 100*len(code))
+	r.guard.allocate(L, compileFactor*min(len(code), MaxBodyBytes)+len(code))
 	proto, err := compile([]byte(code), title)
 	if err != nil {
 		L.Push(lua.LNil)

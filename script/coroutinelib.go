@@ -36,9 +36,12 @@ func argThread(L *lua.LState, function string) *lua.LState {
 	return thread
 }
 
+// coroutineBytes is what a coroutine takes when it is made, most of it its stack of calls.
+const coroutineBytes = 64 << 10
+
 // createCoroutine puts the coroutine under the same guard.
 func (r *Runtime) createCoroutine(L *lua.LState) int {
-	r.guard.charge(L, 4096)
+	r.guard.allocate(L, coroutineBytes)
 	L.SetTop(1)
 	n := machineCoroutines["create"](L)
 	L.Get(-1).(*lua.LState).SetContext(r.guard)

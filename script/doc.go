@@ -24,11 +24,16 @@
 // # Bounds
 //
 // The machine asks its context before each instruction whether to go on: that
-// is our hook (guard.go). It counts, sees [Runtime.Kill], and now and then
-// reads the size of the heap. A library function that works for long counts
-// itself as instructions. A script ends with an error when it was killed, when
-// a string passes [Options].MaxStringBytes, when the heap grew by more than
-// MaxHeapBytes since it began, or where a stack, a pattern, a nesting or the
-// script itself passes the limits in limits.go. Nobody is asked for the time:
-// how long a script may run is for the server to say, by Kill.
+// is our hook (guard.go). It sees [Runtime.Kill], and looks at how much memory
+// the process has from the system. Looking takes a microsecond, so a script has
+// a credit between two looks: each instruction is charged with the most that it
+// can take, and a library function asks before it takes memory, or works for
+// long. A script ends with an error when it was killed, when a string passes
+// [Options].MaxStringBytes, when the process would grow by MaxGrowthBytes, or
+// where a stack, a pattern, a nesting or the script itself passes the limits in
+// limits.go. Nobody is asked for the time: how long a script may run is for the
+// server to say, by Kill.
+//
+// What a large script has used the runtime keeps as garbage, for minutes where
+// the server is idle: [Runtime.Run] tells when it is time for GiveBack.
 package script

@@ -23,6 +23,7 @@ func (r *Runtime) format(L *lua.LState) int {
 	var out []byte
 	argument := 1
 	for i := 0; i < len(template); i++ {
+		out = r.room(L, out, 1)
 		if template[i] != '%' {
 			out = append(out, template[i])
 			continue
@@ -34,13 +35,24 @@ func (r *Runtime) format(L *lua.LState) int {
 		d, length := parseDirective(L, template[i:])
 		i += length
 		argument++
-		out = d.append(L, out, argument)
+		out = d.append(L, r.room(L, out, d.longest(L.Get(argument))), argument)
 		r.bound(L, len(out))
-		r.guard.charge(L, len(out)/16)
+		r.guard.charge(L, 64)
 	}
-	r.guard.charge(L, len(out))
-	L.Push(lua.LString(out))
-	return 1
+	return r.pushText(L, out)
+}
+
+// longest is how long the text of a value may get.
+func (d directive) longest(v lua.LValue) int {
+	const plain = 512 // a number of 309 digits with 99 behind the point
+	text, _ := v.(lua.LString)
+	n := plain + len(text)
+	if d.verb == 'q' {
+		for _, escaped := range []string{"\x00", "\n", "\r", `"`, `\`} {
+			n += 3 * strings.Count(string(text), escaped)
+		}
+	}
+	return n
 }
 
 // parseDirective returns the directive at the beginning of s and the index of its verb.

@@ -26,7 +26,7 @@ func TestRandomScripts(t *testing.T) {
 	if os.Getenv("CELLSERVER_HEAVY") == "1" {
 		count = 1000000
 	}
-	r := New(Options{MaxStringBytes: 1 << 20, MaxHeapBytes: 64 << 20})
+	r := New(Options{MaxStringBytes: 1 << 20, MaxGrowthBytes: 64 << 20})
 	var body strings.Builder
 	for range count {
 		body.Reset()
@@ -64,7 +64,7 @@ func runLimited(t testing.TB, r *Runtime, body string) {
 func FuzzScript(f *testing.F) {
 	f.Add("return 1")
 	f.Add("local t = setmetatable({}, {__index = function(t, k) return k end}) return t.x .. 1")
-	r := New(Options{MaxStringBytes: 1 << 20, MaxHeapBytes: 64 << 20})
+	r := New(Options{MaxStringBytes: 1 << 20, MaxGrowthBytes: 64 << 20})
 	f.Fuzz(func(t *testing.T, body string) {
 		runLimited(t, r, body)
 		r.Flush()

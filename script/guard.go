@@ -2,7 +2,8 @@ package script
 
 import (
 	"errors"
-	"runtime"
+	"math"
+	"runtime/debug"
 	"runtime/metrics"
 	"sync/atomic"
 	"time"
@@ -10,9 +11,17 @@ import (
 	lua "github.com/yuin/gopher-lua"
 )
 
-// instructionsPerPoll is how often the guard looks up: some microseconds of a script. Between two looks a script can
-// allocate instructionsPerPoll/4 arrays of maxArrayIndex elements, a quarter of a gigabyte.
-const instructionsPerPoll = 512
+const (
+	// instructionBytes is the most memory that an instruction of the machine takes, garbage included: t={} t[32767]=1 are
+	// two, and the array is copied each time that it grows by a quarter, five times its size in all.
+	instructionBytes = 5 * 16 * maxArrayIndex / 2
+	// maxInstructions is how many there are between two looks at most: some microseconds of a script.
+	maxInstructions = 512
+	// unseenBytes is what a script may take before the first look. Short scripts, most of those that run, need none.
+	unseenBytes = 64 << 20
+	// debtBytes is the growth after which memory is given back to the system.
+	debtBytes = 64 << 20
+)
 
 var (
 	errKilled = errors.New("Script killed by user with SCRIPT KILL...")
@@ -27,40 +36,68 @@ const (
 )
 
 // guard decides before each instruction whether the script goes on. To the Lua machine it is a context.
+//
+// It looks at how much memory the process has from the system, not at how much of it is in use: garbage that is not collected
+// and pages that are not given back count as well. After a look the script has a credit, the bytes that it may take until the
+// next. An instruction is charged with what it could take at most; a library function says what it is about to take. The
+// credit is never more than what is left, so the limit holds whatever the script does between two looks.
 type guard struct {
 	state atomic.Int32
+	// debts is the number of scripts that left much memory behind since it was last given back.
+	debts atomic.Int64
 
 	// What follows belongs to the goroutine of the script.
-	done         chan struct{} // nil: go on; closed: stop
-	reason       error         // why to stop
-	instructions uint64        // since the last poll
-	maxHeapBytes uint64
-	heapLimit    uint64 // where the heap is too large; 0: not known yet
-	sample       [1]metrics.Sample
+	done       chan struct{} // nil: go on; closed: stop
+	reason     error         // why to stop
+	credit     int64         // bytes, until the next look
+	maxBytes   int64         // by which the process may grow before it is collected
+	spareBytes int64         // that must be free after that
+	limit      int64         // of mappedBytes; 0: not known yet
+	samples    [2]metrics.Sample
 }
 
 var closedChannel = func() chan struct{} { c := make(chan struct{}); close(c); return c }()
 
-func newGuard(maxHeapBytes uint64) *guard {
-	g := &guard{maxHeapBytes: maxHeapBytes}
-	g.sample[0].Name = "/memory/classes/heap/objects:bytes"
+// newGuard keeps a quarter of the growth for what is not charged: the stack of Go, the collector's own memory, the list of a
+// table's keys, which the machine copies as it grows, the reply on its way through the server.
+func newGuard(maxGrowthBytes int64) *guard {
+	g := &guard{maxBytes: maxGrowthBytes / 4 * 3, spareBytes: maxGrowthBytes / 8}
+	g.samples[0].Name = "/memory/classes/total:bytes"
+	g.samples[1].Name = "/memory/classes/heap/released:bytes"
 	return g
 }
 
+// begin starts a run. While the memory that an earlier one left was not given back, this one counts from where that began:
+// else each of a series of scripts would add its growth to that of the last.
 func (g *guard) begin() {
-	g.done, g.reason, g.heapLimit, g.instructions = nil, nil, 0, 0
+	if g.debts.Load() == 0 {
+		g.limit = 0
+	}
+	g.done, g.reason, g.credit = nil, nil, min(unseenBytes, g.maxBytes/8)
 	g.state.Store(running)
 }
 
-func (g *guard) end() { g.state.Store(idle) }
+// end ends a run. It tells whether the process has grown much since it began, and whether this is the first debt.
+func (g *guard) end() (grown, owes bool) {
+	g.state.Store(idle)
+	grown = g.limit != 0 && g.mappedBytes() > g.limit-g.maxBytes+debtBytes
+	return grown, grown && g.debts.Add(1) == 1
+}
+
+// giveBack gives memory back to the system until there are no debts.
+func (g *guard) giveBack() {
+	for n := g.debts.Load(); n > 0; n = g.debts.Add(-n) {
+		debug.FreeOSMemory()
+	}
+}
 
 // kill makes a running script stop, and tells whether there was one. Any goroutine may call it.
 func (g *guard) kill() bool { return g.state.CompareAndSwap(running, killed) }
 
 // Done is called by the machine before each instruction.
 func (g *guard) Done() <-chan struct{} {
-	if g.instructions++; g.instructions >= instructionsPerPoll {
-		g.poll()
+	if g.credit -= instructionBytes; g.credit < 0 {
+		g.look(0)
 	}
 	return g.done
 }
@@ -76,16 +113,34 @@ func (g *guard) Value(any) any { return nil }
 
 // charge counts the work of a library function, about a byte or a step each, and ends it where the script has to stop.
 func (g *guard) charge(L *lua.LState, steps int) {
-	if g.instructions += uint64(steps)/16 + 1; g.instructions >= instructionsPerPoll {
-		g.poll()
+	if g.credit -= int64(steps/16+1) * instructionBytes; g.credit < 0 {
+		g.look(0)
 	}
+	g.check(L)
+}
+
+// allocate is called by a library function before it takes memory, and ends it where there is not so much.
+func (g *guard) allocate(L *lua.LState, bytes int) {
+	g.fits(bytes)
+	g.check(L)
+}
+
+// fits is allocate for where no function of Lua runs. It tells whether there is so much.
+func (g *guard) fits(bytes int) bool {
+	if g.credit -= int64(bytes); g.credit < 0 {
+		g.look(int64(bytes))
+	}
+	return g.done == nil
+}
+
+func (g *guard) check(L *lua.LState) {
 	if g.done != nil {
 		L.Error(lua.LString(g.reason.Error()), 0)
 	}
 }
 
-func (g *guard) poll() {
-	g.instructions = 0
+// look finds out whether the script may go on and take so many bytes, and gives it a new credit.
+func (g *guard) look(bytes int64) {
 	if g.done != nil {
 		return
 	}
@@ -93,25 +148,28 @@ func (g *guard) poll() {
 		g.stop(errKilled)
 		return
 	}
-	heap := g.heapBytes()
-	if g.heapLimit == 0 {
-		g.heapLimit = heap + g.maxHeapBytes
+	mapped := g.mappedBytes()
+	if g.limit == 0 {
+		g.limit = mapped + g.maxBytes
 	}
-	if heap <= g.heapLimit {
-		return
+	if mapped+bytes > g.limit {
+		// Much of it may be garbage: collect, and see what is left. Unless that leaves something to spare the script ends here,
+		// for it would be collected for again at once.
+		debug.FreeOSMemory()
+		if mapped = g.mappedBytes(); mapped+bytes > g.limit-g.spareBytes {
+			g.stop(errMemory)
+			return
+		}
 	}
-	// Much of it may be garbage: collect, and see what is left. Unless that leaves a quarter of the budget free the script ends
-	// here, for it would be collected for again at once.
-	runtime.GC()
-	if g.heapBytes() > g.heapLimit-g.maxHeapBytes/4 {
-		g.stop(errMemory)
-	}
+	g.credit = min(g.limit-mapped-bytes, maxInstructions*instructionBytes)
 }
 
-func (g *guard) stop(reason error) { g.done, g.reason = closedChannel, reason }
+func (g *guard) stop(reason error) {
+	g.done, g.reason, g.credit = closedChannel, reason, math.MaxInt64
+}
 
-// heapBytes is the size of all objects of the process that were not swept away yet.
-func (g *guard) heapBytes() uint64 {
-	metrics.Read(g.sample[:])
-	return g.sample[0].Value.Uint64()
+// mappedBytes is what the process has from the system and has not given back.
+func (g *guard) mappedBytes() int64 {
+	metrics.Read(g.samples[:])
+	return int64(g.samples[0].Value.Uint64() - g.samples[1].Value.Uint64())
 }

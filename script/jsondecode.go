@@ -240,8 +240,10 @@ func numberLength(s string) int {
 func (d *jsonDecoder) text(t *jsonToken) {
 	var out []byte
 	for i := d.at + 1; i < len(d.in); {
+		out = d.r.room(d.L, out, utf8.UTFMax)
 		switch c := d.in[i]; c {
 		case '"':
+			d.r.guard.allocate(d.L, len(out))
 			d.r.guard.charge(d.L, i-d.at)
 			d.at = i + 1
 			t.kind, t.value = jsonString, lua.LString(out)

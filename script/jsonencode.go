@@ -47,8 +47,7 @@ func (r *Runtime) jsonEncode(L *lua.LState) int {
 	}
 	e := jsonEncoder{r: r, L: L}
 	e.value(L.Get(1), 0)
-	L.Push(lua.LString(e.out))
-	return 1
+	return r.pushText(L, e.out)
 }
 
 func (e *jsonEncoder) refuse(v lua.LValue, why string) {
@@ -58,6 +57,7 @@ func (e *jsonEncoder) refuse(v lua.LValue, why string) {
 func (e *jsonEncoder) value(v lua.LValue, depth int) {
 	e.r.bound(e.L, len(e.out))
 	e.r.guard.charge(e.L, 16)
+	e.out = e.r.room(e.L, e.out, 2*numberBytes) // and what is around a value
 	switch v := v.(type) {
 	case lua.LString:
 		e.text(string(v))
@@ -116,13 +116,14 @@ func (e *jsonEncoder) array(t *lua.LTable, n, depth int) {
 		}
 		e.value(t.RawGet(lua.LNumber(i)), depth)
 	}
-	e.out = append(e.out, ']')
+	e.out = append(e.r.room(e.L, e.out, 1), ']')
 }
 
 func (e *jsonEncoder) object(t *lua.LTable, depth int) {
 	e.out = append(e.out, '{')
 	first := true
 	for key, v := t.Next(lua.LNil); key != lua.LNil; key, v = t.Next(key) {
+		e.out = e.r.room(e.L, e.out, 2*numberBytes)
 		if !first {
 			e.out = append(e.out, ',')
 		}
@@ -140,7 +141,7 @@ func (e *jsonEncoder) object(t *lua.LTable, depth int) {
 		e.out = append(e.out, ':')
 		e.value(v, depth)
 	}
-	e.out = append(e.out, '}')
+	e.out = append(e.r.room(e.L, e.out, 1), '}')
 }
 
 func (e *jsonEncoder) number(n lua.LNumber) {
@@ -165,8 +166,10 @@ const hexDigits = "0123456789abcdef"
 
 func (e *jsonEncoder) text(s string) {
 	e.r.guard.charge(e.L, len(s))
-	e.out = append(e.out, '"')
+	e.r.bound(e.L, len(e.out)+len(s))
+	e.out = append(e.r.room(e.L, e.out, len(s)+2*numberBytes), '"')
 	for i := range len(s) {
+		e.out = e.r.room(e.L, e.out, 2*numberBytes)
 		c := s[i]
 		switch {
 		case c == '"' || c == '\\' || c == '/':

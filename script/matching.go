@@ -87,7 +87,7 @@ func (r *Runtime) gsub(L *lua.LState) int {
 		if end > s {
 			s = end
 		} else if s < len(text) {
-			out = append(out, text[s])
+			out = append(r.room(L, out, 1), text[s])
 			s++
 		} else {
 			break
@@ -98,12 +98,9 @@ func (r *Runtime) gsub(L *lua.LState) int {
 		}
 	}
 	if s < len(text) {
-		out = append(out, text[s:]...)
+		out = m.append(out, text[s:])
 	}
-	r.bound(L, len(out))
-	r.guard.charge(L, len(out))
-	L.Push(lua.LString(out))
-	return 1 + pushNumber(L, float64(count))
+	return r.pushText(L, out) + pushNumber(L, float64(count))
 }
 
 // replace appends what takes the place of a match.
@@ -123,20 +120,26 @@ func (m *matcher) replace(out []byte, replacement lua.LValue, start, end int) []
 		return m.expand(out, template, start, end)
 	}
 	if lua.LVIsFalse(v) {
-		return append(out, m.text[start:end]...)
+		return m.append(out, m.text[start:end])
 	}
 	text, ok := toText(v)
 	if !ok {
 		m.fail("invalid replacement value (a " + v.Type().String() + ")")
 	}
 	m.r.guard.charge(m.L, len(text))
-	return append(out, text...)
+	return m.append(out, text)
+}
+
+func (m *matcher) append(out []byte, text string) []byte {
+	m.r.bound(m.L, len(out)+len(text))
+	return append(m.r.room(m.L, out, len(text)), text...)
 }
 
 // expand appends a template, in which %0 is the match and %1 to %9 are its captures.
 func (m *matcher) expand(out []byte, template string, start, end int) []byte {
 	m.r.guard.charge(m.L, len(template))
 	for i := 0; i < len(template); i++ {
+		out = m.r.room(m.L, out, 1)
 		if template[i] != '%' {
 			out = append(out, template[i])
 			continue
@@ -148,12 +151,11 @@ func (m *matcher) expand(out []byte, template string, start, end int) []byte {
 		case template[i] < '0' || template[i] > '9':
 			out = append(out, template[i])
 		case template[i] == '0':
-			out = append(out, m.text[start:end]...)
+			out = m.append(out, m.text[start:end])
 		default:
 			text, _ := toText(m.captured(int(template[i]-'1'), start, end))
-			out = append(out, text...)
+			out = m.append(out, text)
 		}
-		m.r.bound(m.L, len(out))
 	}
 	return out
 }

@@ -35,8 +35,7 @@ func (r *Runtime) msgpackPack(L *lua.LState) int {
 	for i := 1; i <= n; i++ {
 		p.value(L.Get(i), 0)
 	}
-	L.Push(lua.LString(p.out))
-	return 1
+	return r.pushText(L, p.out)
 }
 
 type msgpackPacker struct {
@@ -48,6 +47,7 @@ type msgpackPacker struct {
 func (p *msgpackPacker) value(v lua.LValue, depth int) {
 	p.r.bound(p.L, len(p.out))
 	p.r.guard.charge(p.L, 16)
+	p.out = p.r.room(p.L, p.out, numberBytes)
 	switch v := v.(type) {
 	case lua.LString:
 		p.text(string(v))
@@ -81,8 +81,9 @@ func (p *msgpackPacker) text(s string) {
 	default:
 		p.out = binary.BigEndian.AppendUint32(append(p.out, 0xdb), uint32(n))
 	}
+	p.r.bound(p.L, len(p.out)+len(s))
 	p.r.guard.charge(p.L, len(s))
-	p.out = append(p.out, s...)
+	p.out = append(p.r.room(p.L, p.out, len(s)), s...)
 }
 
 func (p *msgpackPacker) number(f float64) {

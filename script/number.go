@@ -12,6 +12,8 @@ import (
 const (
 	numberDigits = 14
 	redisDigits  = 17
+	// numberBytes is enough for any number in either.
+	numberBytes = 32
 )
 
 // appendNumber appends a number in C's %.<digits>g.
@@ -38,14 +40,14 @@ func appendFloat(dst []byte, f float64, format byte, digits int) []byte {
 }
 
 func numberText(n lua.LNumber) string {
-	var memory [32]byte
+	var memory [numberBytes]byte
 	return string(appendNumber(memory[:0], float64(n), numberDigits))
 }
 
 // parseNumber is Lua's conversion of a string: C's strtod, the whole string but for white space around it.
 func parseNumber(s string) (lua.LNumber, bool) {
 	s = strings.Trim(s, " \t\n\v\f\r")
-	if s == "" || strings.ContainsRune(s, '_') {
+	if s == "" || len(s) > maxNumberBytes || strings.ContainsRune(s, '_') {
 		return 0, false
 	}
 	digits := strings.TrimLeft(s, "+-")
@@ -79,6 +81,9 @@ func parseBase(s string, base int) lua.LValue {
 	s = strings.TrimLeft(s, "+-")
 	if base == 16 && len(s) > 2 && (s[:2] == "0x" || s[:2] == "0X") {
 		s = s[2:]
+	}
+	if len(s) > maxNumberBytes {
+		return lua.LNil
 	}
 	n, err := strconv.ParseUint(s, base, 64)
 	if err != nil && !isRangeError(err) {

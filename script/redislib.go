@@ -28,7 +28,7 @@ func (r *Runtime) redisFunctions() map[string]lua.LGFunction {
 		"pcall":              func(L *lua.LState) int { return r.call(L, false) },
 		"error_reply":        func(L *lua.LState) int { return singleField(L, "err") },
 		"status_reply":       func(L *lua.LState) int { return singleField(L, "ok") },
-		"sha1hex":            sha1hex,
+		"sha1hex":            r.sha1hex,
 		"log":                r.log,
 		"setresp":            r.setresp,
 		"set_repl":           r.setReplication,
@@ -55,7 +55,7 @@ func (r *Runtime) call(L *lua.LState, raises bool) int {
 		line, _, _ := strings.Cut(string(reply[1:]), "\r\n")
 		return failed(L, line, raises)
 	}
-	p := replyParser{L: L, in: reply}
+	p := replyParser{L: L, guard: r.guard, in: reply}
 	L.Push(p.value())
 	return 1
 }
@@ -77,7 +77,9 @@ func (r *Runtime) takeWords(L *lua.LState) (words [][]byte, problem string) {
 			return nil, badWordText
 		}
 	}
-	if cap(r.bytes) < total || cap(r.bytes) > 64<<10 && total < 64<<10 { // words must not move, nor keep a giant's memory
+	r.bound(L, total)
+	if cap(r.bytes) < total || cap(r.bytes) > keptBytes && total < keptBytes { // words must not move, nor keep a giant's memory
+		r.guard.allocate(L, 2*total) // the reply may be as long
 		r.bytes = make([]byte, 0, total+256)
 	}
 	buffer := r.bytes[:0]
@@ -137,11 +139,13 @@ func failedPlain(L *lua.LState, text string) int {
 	return 1
 }
 
-func sha1hex(L *lua.LState) int {
+func (r *Runtime) sha1hex(L *lua.LState) int {
 	if L.GetTop() != 1 {
 		return failed(L, "ERR wrong number of arguments", true)
 	}
 	text, _ := toText(L.Get(1))
+	r.guard.charge(L, len(text))
+	r.guard.allocate(L, len(text))
 	hash := sha1.Sum([]byte(text))
 	L.Push(lua.LString(hex.EncodeToString(hash[:])))
 	return 1
@@ -160,11 +164,15 @@ func (r *Runtime) log(L *lua.LState) int {
 		return failed(L, "ERR Invalid debug level.", true)
 	}
 	var words []string
+	total := 0
 	for i := 2; i <= n; i++ {
 		if text, ok := toText(L.Get(i)); ok {
 			words = append(words, text)
+			total += len(text) + 1
 		}
 	}
+	r.bound(L, total)
+	r.guard.allocate(L, 3*total) // and the log's line
 	r.host.Log(int(level), strings.Join(words, " "))
 	return 0
 }

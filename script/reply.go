@@ -9,9 +9,16 @@ import (
 
 // replyParser turns a reply, RESP2 or RESP3, into a Lua value. Replies come from our own host: what is malformed is our bug.
 type replyParser struct {
-	L  *lua.LState
-	in []byte
+	L     *lua.LState
+	guard *guard
+	in    []byte
 }
+
+// valueBytes is what a value takes besides its text, tableBytes what a table with named fields takes.
+const (
+	valueBytes = 48
+	tableBytes = 3 << 10
+)
 
 // line takes what is up to \r\n.
 func (p *replyParser) line() []byte {
@@ -43,6 +50,7 @@ func (p *replyParser) bytes(n int) []byte {
 func (p *replyParser) value() lua.LValue {
 	line := p.line()
 	kind, rest := line[0], line[1:]
+	p.guard.allocate(p.L, valueBytes+len(rest))
 	switch kind {
 	case '+':
 		return p.table("ok", lua.LString(rest))
@@ -59,6 +67,7 @@ func (p *replyParser) value() lua.LValue {
 		if n < 0 {
 			return lua.LFalse
 		}
+		p.guard.allocate(p.L, n)
 		return lua.LString(p.bytes(n))
 	case '*', '>':
 		return p.array(p.length(rest))
@@ -73,6 +82,7 @@ func (p *replyParser) value() lua.LValue {
 		return p.table("big_number", lua.LString(rest))
 	case '=':
 		text := p.bytes(p.length(rest))
+		p.guard.allocate(p.L, tableBytes+len(text))
 		t := p.L.CreateTable(0, 2)
 		t.RawSetString("format", lua.LString(text[:3]))
 		t.RawSetString("string", lua.LString(text[4:]))
@@ -80,6 +90,7 @@ func (p *replyParser) value() lua.LValue {
 	case '%':
 		t := p.L.NewTable()
 		for range p.length(rest) {
+			p.guard.allocate(p.L, tableBytes/8)
 			key := p.value()
 			p.set(t, key, p.value())
 		}
@@ -87,6 +98,7 @@ func (p *replyParser) value() lua.LValue {
 	case '~':
 		t := p.L.NewTable()
 		for range p.length(rest) {
+			p.guard.allocate(p.L, tableBytes/8)
 			p.set(t, p.value(), lua.LTrue)
 		}
 		return p.table("set", t)
@@ -102,6 +114,7 @@ func (p *replyParser) set(t *lua.LTable, key, value lua.LValue) {
 }
 
 func (p *replyParser) table(field string, v lua.LValue) lua.LValue {
+	p.guard.allocate(p.L, tableBytes)
 	t := p.L.CreateTable(0, 1)
 	t.RawSetString(field, v)
 	return t
@@ -111,6 +124,7 @@ func (p *replyParser) array(n int) lua.LValue {
 	if n < 0 {
 		return lua.LFalse
 	}
+	p.guard.allocate(p.L, 16*n)
 	t := p.L.CreateTable(n, 0)
 	for i := range n {
 		t.RawSetInt(i+1, p.value())

@@ -15,12 +15,12 @@ type replyConverter struct {
 }
 
 func (c *replyConverter) value(v lua.LValue, depth int) {
-	if c.tooLong = c.tooLong || len(c.w.Buf)-c.start > c.r.maxStringBytes; c.tooLong {
+	if !c.room(0) {
 		return
 	}
 	switch v := v.(type) {
 	case lua.LString:
-		c.w.BulkString(string(v))
+		c.text(string(v), c.w.BulkString)
 	case lua.LNumber:
 		c.w.Int(toInteger(float64(v)))
 	case lua.LBool:
@@ -45,14 +45,35 @@ func (c *replyConverter) value(v lua.LValue, depth int) {
 	}
 }
 
+// text appends a text by a function of w.
+func (c *replyConverter) text(s string, write func(string)) {
+	if c.room(len(s)) {
+		write(s)
+	}
+}
+
+// room makes room for a text, or what is as short as a number, and what is around it. It tells whether there is some.
+func (c *replyConverter) room(bytes int) bool {
+	length, n := len(c.w.Buf), bytes+2*numberBytes
+	if c.tooLong = c.tooLong || length-c.start+bytes > c.r.maxStringBytes; c.tooLong || length+n <= cap(c.w.Buf) {
+		return !c.tooLong
+	}
+	size := c.r.roomier(length, n)
+	if !c.r.guard.fits(size) {
+		return false
+	}
+	c.w.Buf = append(make([]byte, 0, size), c.w.Buf...)
+	return true
+}
+
 // typed appends a table that stands for another type, such as {ok="PONG"}.
 func (c *replyConverter) typed(t *lua.LTable, depth int) bool {
 	if text, ok := t.RawGetString("err").(lua.LString); ok {
-		c.w.Error(string(text))
+		c.text(string(text), c.w.Error)
 		return true
 	}
 	if text, ok := t.RawGetString("ok").(lua.LString); ok {
-		c.w.Simple(string(text))
+		c.text(string(text), c.w.Simple)
 		return true
 	}
 	if n, ok := t.RawGetString("double").(lua.LNumber); ok {
@@ -73,14 +94,14 @@ func (c *replyConverter) typed(t *lua.LTable, depth int) bool {
 		return true
 	}
 	if digits, ok := t.RawGetString("big_number").(lua.LString); ok {
-		c.w.BigNumber(string(digits))
+		c.text(string(digits), c.w.BigNumber)
 		return true
 	}
 	if verbatim, ok := t.RawGetString("verbatim_string").(*lua.LTable); ok {
 		format, okFormat := verbatim.RawGetString("format").(lua.LString)
 		text, okText := verbatim.RawGetString("string").(lua.LString)
 		if okFormat && okText {
-			c.w.Verbatim((string(format) + "   ")[:3], string(text))
+			c.text(string(text), func(s string) { c.w.Verbatim((string(format) + "   ")[:3], s) })
 			return true
 		}
 	}

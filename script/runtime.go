@@ -1,6 +1,7 @@
 package script
 
 import (
+	"cmp"
 	"strings"
 
 	lua "github.com/yuin/gopher-lua"
@@ -45,8 +46,8 @@ const (
 
 // Options bound what a script may take. Zero stands for the default.
 type Options struct {
-	MaxStringBytes int    // DefaultMaxStringBytes
-	MaxHeapBytes   uint64 // DefaultMaxHeapBytes
+	MaxStringBytes int   // DefaultMaxStringBytes
+	MaxGrowthBytes int64 // DefaultMaxGrowthBytes
 }
 
 // Runtime holds compiled scripts and the Lua state that they run in. All methods but Kill are for one goroutine at a time.
@@ -77,10 +78,10 @@ func New(o Options) *Runtime {
 	if o.MaxStringBytes == 0 {
 		o.MaxStringBytes = DefaultMaxStringBytes
 	}
-	if o.MaxHeapBytes == 0 {
-		o.MaxHeapBytes = DefaultMaxHeapBytes
+	if o.MaxGrowthBytes == 0 {
+		o.MaxGrowthBytes = DefaultMaxGrowthBytes
 	}
-	r := &Runtime{guard: newGuard(o.MaxHeapBytes), maxStringBytes: o.MaxStringBytes}
+	r := &Runtime{guard: newGuard(o.MaxGrowthBytes), maxStringBytes: o.MaxStringBytes}
 	r.Flush()
 	r.sandbox = newSandbox(r)
 	return r
@@ -89,38 +90,44 @@ func New(o Options) *Runtime {
 // Kill ends the running script soon, with an error, and tells whether there was one. Any goroutine may call it.
 func (r *Runtime) Kill() bool { return r.guard.kill() }
 
-// Run runs a loaded script and appends its reply, or the error that ended it, to w in w's version.
-func (r *Runtime) Run(sha string, keys, args [][]byte, host Host, w *resp.Writer) {
+// GiveBack collects what large scripts have left and gives the memory back to the system. It takes some 100 ms, but stops nobody
+// else for long. Any goroutine may call it.
+func (r *Runtime) GiveBack() { r.guard.giveBack() }
+
+// Run runs a loaded script and appends its reply, or the error that ended it, to w in w's version. It tells whether GiveBack is
+// to be called: not again before that has returned, whatever runs meanwhile.
+func (r *Runtime) Run(sha string, keys, args [][]byte, host Host, w *resp.Writer) (owes bool) {
 	p := r.Lookup(sha)
 	if p == nil {
 		w.Error("NOSCRIPT No matching script. Please use EVAL.")
-		return
+		return false
 	}
 	r.host, r.version, r.nested = host, 2, 0
 	r.random, r.json = unseeded, defaultJSON
-	s := r.sandbox
-	s.set("KEYS", stringsTable(s.L, keys))
-	s.set("ARGV", stringsTable(s.L, args))
 	start := len(w.Buf)
 
 	r.guard.begin()
-	failure := r.protected(p, w)
+	failure := r.protected(p, keys, args, w)
 	stopped := r.guard.reason
-	r.guard.end()
 	r.host = nil
 
 	if stopped != nil {
-		failure.text = "ERR " + stopped.Error()
+		failure.text, failure.at = "ERR "+stopped.Error(), cmp.Or(failure.at, firstLine)
 	}
 	if failure.text != "" {
 		w.Buf = w.Buf[:start]
 		w.Error(failure.text + " script: " + p.SHA + ", on " + failure.at + ".")
 	}
-	if stopped != nil || failure.machine {
+	grown, owes := r.guard.end()
+	if stopped != nil || failure.machine || grown {
 		r.sandbox = newSandbox(r) // what is left in the state may be large, or broken
 	} else {
-		s.reset()
+		r.sandbox.reset()
 	}
+	if cap(r.bytes) > keptBytes {
+		r.bytes, r.words = nil, nil
+	}
+	return owes
 }
 
 // failure is how a run ended, if not well.
@@ -130,23 +137,38 @@ type failure struct {
 	machine bool   // the Lua machine itself broke
 }
 
+// firstLine is where a failure is that has no place in the script.
+const firstLine = "@" + chunkName + ":1"
+
+// keptBytes is the most memory that a buffer keeps for its next use.
+const keptBytes = 64 << 10
+
 // protected runs the script and converts its result. Whatever goes wrong comes back as a failure.
-func (r *Runtime) protected(p *Program, w *resp.Writer) (f failure) {
+func (r *Runtime) protected(p *Program, keys, args [][]byte, w *resp.Writer) (f failure) {
 	L := r.sandbox.L
 	defer func() {
 		if bug := recover(); bug != nil {
-			f = failure{text: "ERR internal error of the script engine", at: "@" + chunkName + ":1", machine: true}
+			f = failure{text: "ERR internal error of the script engine", at: firstLine, machine: true}
 		}
 	}()
+	if !r.guard.fits(listBytes(keys) + listBytes(args)) {
+		return failure{}
+	}
+	r.sandbox.set("KEYS", stringsTable(L, keys))
+	r.sandbox.set("ARGV", stringsTable(L, args))
 	L.Push(L.NewFunctionFromProto(p.code))
 	if err := L.PCall(0, 1, nil); err != nil {
-		return newFailure(err.(*lua.ApiError))
+		err := err.(*lua.ApiError)
+		if text, ok := err.Object.(lua.LString); ok && !r.guard.fits(6*len(text)) { // each step to the reply copies it
+			return failure{}
+		}
+		return newFailure(err)
 	}
 	c := replyConverter{r: r, w: w, start: len(w.Buf)}
 	c.value(L.Get(-1), 0)
 	L.SetTop(0)
 	if c.tooLong {
-		return failure{text: "ERR reply of the script is too long", at: "@" + chunkName + ":1"}
+		return failure{text: "ERR reply of the script is too long", at: firstLine}
 	}
 	return failure{}
 }
@@ -189,7 +211,15 @@ func place(trace string) string {
 			return "@" + at
 		}
 	}
-	return "@" + chunkName + ":1"
+	return firstLine
+}
+
+// listBytes is what stringsTable takes.
+func listBytes(list [][]byte) (n int) {
+	for _, b := range list {
+		n += len(b) + 32
+	}
+	return n
 }
 
 func stringsTable(L *lua.LState, list [][]byte) *lua.LTable {

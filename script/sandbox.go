@@ -109,12 +109,13 @@ func (s *sandbox) setFunctions(t *lua.LTable, functions map[string]lua.LGFunctio
 }
 
 // setBasicMetatables gives metatables to the types that are no tables. The one of strings is Lua's; the others make the machine
-// raise Lua's errors, and convert strings to numbers by Lua's rules. Scripts see none but that of strings.
+// raise Lua's errors, not its own, which hold the whole key, and convert strings to numbers by Lua's rules. Scripts see none but
+// that of strings.
 func (s *sandbox) setBasicMetatables(stringLibrary *lua.LTable) {
 	visible := s.L.NewTable()
 	visible.RawSetString("__index", s.globals.RawGetString("string"))
 	s.strings = s.freeze(visible)
-	for _, v := range []lua.LValue{lua.LNil, lua.LTrue, lua.LNumber(0), lua.LString(""), s.L.NewFunction(nil)} {
+	for _, v := range []lua.LValue{lua.LNil, lua.LTrue, lua.LNumber(0), lua.LString(""), s.L.NewFunction(nil), s.null, s.L} {
 		meta := s.L.NewTable()
 		s.setFunctions(meta, arithmeticEvents)
 		if v.Type() == lua.LTString {

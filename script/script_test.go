@@ -101,7 +101,7 @@ func TestNothingIsLeft(t *testing.T) {
 
 // TestGreed runs scripts that want too much. Each ends with the error, soon, and the next one runs.
 func TestGreed(t *testing.T) {
-	r := New(Options{MaxStringBytes: 8 << 20, MaxHeapBytes: 24 << 20})
+	r := New(Options{MaxStringBytes: 8 << 20, MaxGrowthBytes: 64 << 20})
 	type script struct{ body, want string }
 	greedy := []script{
 		{"local s = 'x' while true do s = s .. s end", "string is longer than"},
@@ -130,6 +130,15 @@ func TestGreed(t *testing.T) {
 		{"return loadstring('return ' .. string.rep('not ', 1001) .. ' 1') == nil", ":1"},
 		{"return loadstring('return ' .. string.rep('1 + ', 1e5) .. '1') == nil", ":1"},
 		{"return {redis.call(unpack({}, 1, 1))}", "must be strings or integers"},
+		{"local s, t = string.rep('x', 2^20), {} for i = 1, 7990 do t[i] = s end return redis.call(unpack(t))", "string is longer than"},
+		{"local s, t = string.rep('x', 2^20), {} for i = 1, 7989 do t[i] = s end redis.log(3, unpack(t))", "string is longer than"},
+		{"return cjson.encode(string.rep('\\1', 2^22))", "string is longer than"},
+		{"return tonumber(string.rep('0', 65535) .. '7')", ":7"},
+		{"return tonumber(string.rep('0', 65536) .. '7') == nil", ":1"},
+		{"return tonumber(string.rep('0', 65535) .. '7', 8)", ":7"},
+		{"return tonumber(string.rep('0', 65536) .. '7', 8) == nil", ":1"},
+		{"return select(2, pcall(function() return cjson.null.x end))", "attempt to index a userdata value"},
+		{"return select(2, pcall(function() return coroutine.create(type).x end))", "attempt to index a thread value"},
 	}
 	if os.Getenv("CELLSERVER_HEAVY") == "1" {
 		greedy = append(greedy, []script{

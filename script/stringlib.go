@@ -76,13 +76,12 @@ func toUpper(c byte) byte {
 }
 
 func (r *Runtime) mapBytes(L *lua.LState, function string, f func(byte) byte) int {
-	b := []byte(argString(L, 1, function))
-	r.guard.charge(L, len(b))
-	for i, c := range b {
-		b[i] = f(c)
+	s := argString(L, 1, function)
+	b := r.room(L, nil, len(s))
+	for i := range len(s) {
+		b = append(b, f(s[i]))
 	}
-	L.Push(lua.LString(b))
-	return 1
+	return r.pushText(L, b)
 }
 
 func (r *Runtime) stringRep(L *lua.LState) int {
@@ -96,19 +95,18 @@ func (r *Runtime) stringRep(L *lua.LState) int {
 		r.bound(L, r.maxStringBytes+1)
 	}
 	r.guard.charge(L, len(s)*int(n))
+	r.guard.allocate(L, len(s)*int(n))
 	L.Push(lua.LString(strings.Repeat(s, int(n))))
 	return 1
 }
 
 func (r *Runtime) stringReverse(L *lua.LState) int {
 	s := argString(L, 1, "reverse")
-	r.guard.charge(L, len(s))
-	b := make([]byte, len(s))
-	for i := range len(s) {
-		b[len(s)-1-i] = s[i]
+	b := r.room(L, nil, len(s))
+	for i := len(s) - 1; i >= 0; i-- {
+		b = append(b, s[i])
 	}
-	L.Push(lua.LString(b))
-	return 1
+	return r.pushText(L, b)
 }
 
 func stringSub(L *lua.LState) int {

@@ -104,6 +104,7 @@ func (r *Runtime) structPack(L *lua.LState) int {
 	var out []byte
 	argument := 1
 	for option, size, ok := f.next(); ok; option, size, ok = f.next() {
+		out = r.room(L, out, 2*maxStructInteger)
 		out = append(out, make([]byte, f.padding(len(out), option, size))...)
 		if option == 'x' {
 			out = append(out, 0)
@@ -119,7 +120,8 @@ func (r *Runtime) structPack(L *lua.LState) int {
 			if len(text) < size {
 				argError(L, argument+1, "pack", "string too short")
 			}
-			out = append(out, text[:size]...)
+			r.bound(L, len(out)+size)
+			out = append(r.room(L, out, size+1), text[:size]...)
 			if option == 's' {
 				out = append(out, 0)
 			}
@@ -130,11 +132,9 @@ func (r *Runtime) structPack(L *lua.LState) int {
 		default:
 			out = f.append(out, integerBits(f.float(argument)), size)
 		}
-		r.bound(L, len(out))
 		r.guard.charge(L, size)
 	}
-	L.Push(lua.LString(out))
-	return 1
+	return r.pushText(L, out)
 }
 
 // text and float are arguments, of which a missing one counts as nil.

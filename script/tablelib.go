@@ -32,21 +32,20 @@ func (r *Runtime) tableConcat(L *lua.LState) int {
 	for i := first; i <= last; i++ {
 		switch v := t.RawGet(lua.LNumber(i)).(type) {
 		case lua.LString:
-			buffer = append(buffer, v...)
+			r.bound(L, len(buffer)+len(v))
+			buffer = append(r.room(L, buffer, len(v)), v...)
 		case lua.LNumber:
-			buffer = appendNumber(buffer, float64(v), numberDigits)
+			buffer = appendNumber(r.room(L, buffer, numberBytes), float64(v), numberDigits)
 		default:
 			raise(L, "invalid value (%s) at index %d in table for 'concat'", v.Type(), i)
 		}
 		if i < last {
-			buffer = append(buffer, separator...)
+			buffer = append(r.room(L, buffer, len(separator)), separator...)
 		}
 		r.bound(L, len(buffer))
 		r.guard.charge(L, len(separator))
 	}
-	r.guard.charge(L, 2*len(buffer))
-	L.Push(lua.LString(buffer))
-	return 1
+	return r.pushText(L, buffer)
 }
 
 func (r *Runtime) foreach(L *lua.LState) int {
@@ -148,7 +147,9 @@ func (r *Runtime) tableSort(L *lua.LState) int {
 		order = argFunction(L, 2, "sort")
 	}
 	r.refuseFrozen(L, t)
-	values := make([]lua.LValue, tableLength(t))
+	length := tableLength(t)
+	r.guard.allocate(L, valueBytes*length)
+	values := make([]lua.LValue, length)
 	for i := range values {
 		values[i] = t.RawGet(lua.LNumber(i + 1))
 	}
