@@ -2,6 +2,7 @@ package server
 
 import (
 	"sync/atomic"
+	"time"
 
 	"github.com/cellserver/cellserver/resp"
 	"github.com/cellserver/cellserver/script"
@@ -24,6 +25,10 @@ const (
 	errScriptNotThis  = "ERR This Redis command is not allowed from script"
 	errScriptReadOnly = "ERR Write commands are not allowed from read-only scripts."
 )
+
+// giveBackDelay is how long after a script that took much memory that goes back to the system. Meanwhile the reply leaves, and
+// of several such scripts in a row only one has it done.
+const giveBackDelay = time.Second
 
 // scripting is what the server has for scripts. All but running belongs to whoever has all shards.
 type scripting struct {
@@ -177,11 +182,18 @@ func (l *loop) runScript(c *conn, sha string, keys, args [][]byte, readOnly bool
 	}
 	reply := resp.Writer{Version: w.Version}
 	scripting.running.Store(run)
-	l.runGuarded(func() { scripting.runtime.Run(sha, keys, args, run, &reply) })
+	owes := false
+	l.runGuarded(func() { owes = scripting.runtime.Run(sha, keys, args, run, &reply) })
 	scripting.running.Store(nil)
 	l.feed = append(l.feed, executor.feed...)
 	executor.feed = nil
 	w.Buf = append(w.Buf, reply.Buf...)
+	if owes {
+		go func() {
+			time.Sleep(giveBackDelay)
+			scripting.runtime.GiveBack()
+		}()
+	}
 }
 
 // standIn makes a connection of the executor that tells of itself what a client's does. The client's own belongs to a loop that
