@@ -51,7 +51,8 @@ def reconnect(client)
   attempts = 0
   begin
     reply = client.call('CL.THROTTLE', 'reconnect', 2, *LIMIT)
-  rescue Redis::BaseConnectionError
+  rescue Redis::BaseConnectionError, Redis::CommandError => e
+    raise if e.is_a?(Redis::CommandError) && !e.message.start_with?('LOADING')
     raise if (attempts += 1) > 50
 
     sleep 0.1
