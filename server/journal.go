@@ -2,6 +2,7 @@ package server
 
 import (
 	"errors"
+	"os"
 	"strings"
 	"sync"
 	"time"
@@ -148,6 +149,7 @@ func (s *Server) rewriteLog(aof *persistence.Log) error {
 	if err != nil {
 		return err
 	}
+	s.log.notice("Background append only file rewriting started by pid %d", os.Getpid()) // as Redis says it of its child
 	s.rewriting.begin(s.clock.uptime())
 	s.rewrites.Go(func() {
 		defer func() { s.rewriting.end(s.clock.uptime()) }()

@@ -165,7 +165,7 @@ func (l *load) snapshot() error {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("%s: %w", path, err)
+		return err // which names the file
 	}
 	l.finish(found, path)
 	return nil

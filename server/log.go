@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -66,6 +67,14 @@ func (l *logger) debug(format string, args ...any)   { l.write(logDebug, format,
 func (l *logger) verbose(format string, args ...any) { l.write(logVerbose, format, args) }
 func (l *logger) notice(format string, args ...any)  { l.write(logNotice, format, args) }
 func (l *logger) warning(format string, args ...any) { l.write(logWarning, format, args) }
+
+// fatal notes why a server does not start or did not end in order. Without a file it says nothing: the terminal is told by whoever
+// gets the error.
+func (l *logger) fatal(err error) {
+	if l.path != "" {
+		l.warning("Fatal error: %s", strings.ReplaceAll(err.Error(), "\n", "; "))
+	}
+}
 
 // write writes a line, if its level is to be logged. A log that can't be written stops nobody.
 func (l *logger) write(level logLevel, format string, args []any) {

@@ -87,6 +87,32 @@ func TestConfigSetWithoutEffect(t *testing.T) {
 	}
 }
 
+// TestFailedStartIsLogged: what keeps a server from starting is in its log, in a line, and names a file once.
+func TestFailedStartIsLogged(t *testing.T) {
+	c := DefaultConfig()
+	c.Dir, c.LogFile, c.Bind, c.Port = t.TempDir(), "cell.log", []string{"127.0.0.1"}, freePort(t)
+	snapshot := filepath.Join(c.Dir, "dump.rdb")
+	if err := os.WriteFile(snapshot, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	broken := c
+	readLines(t, &broken, "rename-command nosuch x")
+	for _, row := range []struct {
+		config Config
+		want   string
+	}{
+		{broken, ">>> 'rename-command nosuch x'; No such command in rename-command\n"},
+		{c, " # Fatal error: " + snapshot + " is damaged at offset 0: unexpected end of file. Restore it from a backup\n"},
+	} {
+		if s, err := New(row.config); err == nil {
+			_ = s.Serve()
+		}
+		if content, err := os.ReadFile(filepath.Join(c.Dir, "cell.log")); err != nil || !strings.HasSuffix(string(content), row.want) {
+			t.Errorf("%v: %s", err, content)
+		}
+	}
+}
+
 // TestSnapshotsAreLogged in the words and at the levels of redis-server 7.0.15.
 func TestSnapshotsAreLogged(t *testing.T) {
 	pid := os.Getpid()

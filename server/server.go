@@ -83,6 +83,15 @@ func New(config Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
+	s, err := newWithLog(config, log)
+	if err != nil {
+		log.fatal(err)
+	}
+	return s, err
+}
+
+// newWithLog makes the server, whose log is there to tell what stands in the way.
+func newWithLog(config Config, log *logger) (*Server, error) {
 	s := &Server{
 		clock:        clock{start: time.Now()},
 		log:          log,
@@ -205,9 +214,7 @@ func (s *Server) Serve() error {
 		err = errors.Join(err, s.snapshots.atEnd())
 	}
 	if err != nil {
-		if s.config().LogFile != "" { // the terminal is told by whoever gets the error
-			s.log.warning("Fatal error: %v", err)
-		}
+		s.log.fatal(err)
 		return err
 	}
 	s.log.warning("cellserver is now ready to exit, bye bye...")
