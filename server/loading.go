@@ -32,6 +32,8 @@ type loading struct {
 // bringUp loads what is on disk, gives it to the loops, and begins what works on it. Where the server ends meanwhile that is
 // no error.
 func (s *Server) bringUp() error {
+	impatient := time.AfterFunc(loadPatience, s.startAccepting)
+	defer impatient.Stop()
 	load := newLoad(s)
 	aof, err := load.run()
 	if err == nil {
@@ -45,10 +47,31 @@ func (s *Server) bringUp() error {
 		return err
 	}
 	s.loading.active.Store(false)
+	if impatient.Stop() {
+		s.startAccepting()
+	}
 	s.announce()
 	s.keepers.Go(s.snapshots.byPoints)
 	s.keepers.Go(s.keepLog)
 	return nil
+}
+
+// loadPatience is how long clients wait for a load before they are answered LOADING. Most loads are over by then, and many a client
+// takes that answer for a failure. Redis does the same by counting: the first 2 MB are loaded before it looks at its clients.
+const loadPatience = 200 * time.Millisecond
+
+// startAccepting has the first loop take on the listeners, at which clients may be waiting already.
+func (s *Server) startAccepting() {
+	s.loops[0].post(&envelope{deliver: func(l *loop) {
+		if s.closing.Load() {
+			return
+		}
+		if s.acceptFailed = frontEnds[s.config().IO].accept(s); s.acceptFailed != nil {
+			s.end()
+			return
+		}
+		s.acceptTLS()
+	}})
 }
 
 // takeOver gives the loops their engines and their log, and has them carry out all commands.

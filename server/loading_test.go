@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/cellserver/cellserver/config"
 	"github.com/cellserver/cellserver/internal/vfs"
@@ -74,6 +75,21 @@ func TestLoading(t *testing.T) {
 			}
 			if got := c.run("INFO persistence"); !strings.Contains(got, `loading:0\r\n`) || strings.Contains(got, "loading_start_time") {
 				t.Error("after the load:", got)
+			}
+		})
+	})
+}
+
+// TestShortLoadIsNotTold: a client that comes while little is being loaded waits for its answer.
+func TestShortLoadIsNotTold(t *testing.T) {
+	everySetting(t, func(t *testing.T, configure func(*Config)) {
+		whileLoading(t, configure, func(s *Server, gate chan struct{}) {
+			c := dial(t, s)
+			c.send("PING\r\n")
+			time.AfterFunc(loadPatience/4, func() { close(gate) })
+			serve(t, s)
+			if got := c.reply(); got != "PONG" {
+				t.Error(got)
 			}
 		})
 	})

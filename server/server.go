@@ -39,6 +39,7 @@ type Server struct {
 	tlsListeners []net.Listener             // of tls-port
 	tls          atomic.Pointer[tls.Config] // of new connections to it
 	handshakes   atomic.Int64               // being done
+	acceptFailed error                      // read when the loops have ended
 	socket       os.FileInfo                // of the Unix socket that this server has made; nil: none
 	resting      restLog
 	acl          *acl.Store
@@ -185,13 +186,6 @@ func (s *Server) Serve() error {
 	defer close(s.ended)
 	defer s.removePIDFile()
 	s.loading.began = time.Now()
-	if err := frontEnds[s.config().IO].accept(s); err != nil {
-		if s.closing.Load() { // Shutdown was faster and has closed the listeners
-			return ErrServerClosed
-		}
-		return err
-	}
-	s.acceptTLS()
 	var failed error
 	s.keepers.Go(func() {
 		if failed = s.bringUp(); failed != nil {
@@ -209,7 +203,7 @@ func (s *Server) Serve() error {
 		l.poller.close()
 	}
 	s.keepers.Wait()
-	err := errors.Join(failed, s.closeLog())
+	err := errors.Join(failed, s.acceptFailed, s.closeLog())
 	if !s.loading.active.Load() {
 		err = errors.Join(err, s.snapshots.atEnd())
 	}
