@@ -75,12 +75,7 @@ func (l *loop) busyPass() {
 		for len(connections) > 0 && !b.full() {
 			c := connections[0]
 			connections = connections[1:]
-			c.readable = true
-			if c.stalled {
-				c.flush()
-			} else {
-				l.serve(b, c)
-			}
+			l.attend(b, c)
 		}
 		l.finish(b)
 	}

@@ -165,8 +165,11 @@ func (c *conn) line(nowNanos int64) string {
 		flags = "N"
 	}
 	events := "r"
-	if c.stalled {
+	switch {
+	case c.full:
 		events = "w"
+	case c.stalled():
+		events = "rw"
 	}
 	lastCommand := "NULL"
 	if c.last != nil {
@@ -174,16 +177,15 @@ func (c *conn) line(nowNanos int64) string {
 	}
 	age := int64((c.loop.server.clock.uptime() - c.created).Seconds())
 	idle := (nowNanos - c.lastUseNs) / nanosPerSecond
-	queued := len(c.out) - c.sent
 	queuedCommands, queuedBytes := -1, 0
 	if c.multi != nil {
 		queuedCommands, queuedBytes = len(c.multi.commands), c.multi.bytes
 	}
 	return fmt.Sprintf("id=%d addr=%s laddr=%s fd=%d name=%s age=%d idle=%d flags=%s db=%d sub=%d psub=%d ssub=%d multi=%d"+
-		" qbuf=%d qbuf-free=%d argv-mem=0 multi-mem=%d rbs=%d rbp=%d obl=%d oll=0 omem=%d tot-mem=%d events=%s cmd=%s user=%s"+
+		" qbuf=%d qbuf-free=%d argv-mem=0 multi-mem=%d rbs=%d rbp=%d obl=%d oll=%d omem=%d tot-mem=%d events=%s cmd=%s user=%s"+
 		" redir=%d resp=%d lib-name=%s lib-ver=%s",
 		c.id, peer, local, fd, c.name, age, idle, flags, c.db,
 		c.subs.count(plainChannel), c.subs.count(channelPattern), c.subs.count(shardChannel), queuedCommands,
-		len(c.in), cap(c.in)-len(c.in), queuedBytes, cap(c.out), cap(c.out), queued, max(0, cap(c.out)-outputBytes), cap(c.in)+cap(c.out),
+		len(c.in), cap(c.in)-len(c.in), queuedBytes, cap(c.out), cap(c.out), len(c.out), len(c.unsent.buffers), c.unsent.held+max(0, cap(c.out)-outputBytes), cap(c.in)+cap(c.out)+c.unsent.held,
 		events, lastCommand, c.user.Name(), c.redirect(), c.version, c.libName, c.libVer)
 }

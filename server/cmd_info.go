@@ -64,8 +64,8 @@ func (t *totals) addLoop(l *loop) {
 		t.ttlNanos[db] += mean * float64(l.engine.Len(db))
 	}
 	for _, c := range l.conns {
-		t.maxIn, t.maxOut = max(t.maxIn, len(c.in)), max(t.maxOut, len(c.out)-c.sent)
-		t.clientBytes += cap(c.buffer) + cap(c.out)
+		t.maxIn, t.maxOut = max(t.maxIn, len(c.in)), max(t.maxOut, c.unsentBytes())
+		t.clientBytes += cap(c.buffer) + cap(c.out) + c.unsent.held
 		if c.tracking.on {
 			t.tracked++
 		}

@@ -25,13 +25,13 @@ type transport interface {
 	isUnix() bool
 }
 
-// An interest is what makes a connection ready.
+// An interest is what makes a connection ready: any of its bits.
 type interest int
 
 const (
-	forInput interest = iota
-	forRoom           // the peer has read, so that more can be written; no input
-	forNothing
+	forInput   interest = 1 << iota
+	forRoom             // the peer has read, so that more can be written
+	forNothing interest = 0
 )
 
 var errWouldBlock = errors.New("server: operation would block")
@@ -55,16 +55,17 @@ type conn struct {
 	held   *heldCommand
 	in     []byte // input that could not be used up when it arrived; begins at a command's first byte
 	buffer []byte // the memory that in is a part of
-	out    []byte // replies not written yet: out[sent:]
-	sent   int
+	out    []byte // the output since the last flush
+	unsent unsent // that before it, as far as it could not be written
 
 	batch    *batch // holds an entry of this connection
 	pending  bool   // c.in or c.held has commands to carry out; nothing is read before they are
 	readable bool   // became readable when it could not be read
-	stalled  bool   // output waits for the peer to read; nothing is read meanwhile
-	waiting  bool   // the next command waits for the end of a pause, or of the server; nothing is read meanwhile
-	closing  bool   // to be closed once the output is written
-	killed   bool   // its loop is to close it, and may not know yet
+	full     bool   // so much output waits for the peer to read that nothing is read meanwhile; in loop.full
+	awaits   interest
+	waiting  bool // the next command waits for the end of a pause, or of the server; nothing is read meanwhile
+	closing  bool // to be closed once the output is written
+	killed   bool // its loop is to close it, and may not know yet
 	closed   bool
 
 	subs          *subscriptions // nil: none
@@ -151,55 +152,63 @@ func (c *conn) flush() {
 	if c.closed {
 		return
 	}
-	if c.sent < len(c.out) && !c.send() {
+	if (c.stalled() || len(c.out) > 0) && !c.send() {
 		return
 	}
 	c.loop.outputs.give(c.out)
-	c.out, c.sent, c.behindSinceNs = nil, 0, 0
+	c.out, c.behindSinceNs = nil, 0
 	if c.closing {
 		c.loop.close(c)
 		return
 	}
-	if c.stalled {
-		c.stalled = false
-		c.updateInterest()
-		c.loop.requeue(c)
+	if c.awaits&forRoom != 0 {
+		c.judge()
 	}
 }
 
-// send writes output and returns whether all of it is gone. A peer that does not read makes the connection stall, and
-// costs it the connection once the output passes its limit.
+// send writes output and returns whether all of it is gone. What a peer that does not read leaves is set aside.
 func (c *conn) send() bool {
-	n, err := c.write(c.out[c.sent:])
-	c.sent += n
+	written, err := 0, error(nil)
+	if c.stalled() {
+		err = c.sendUnsent()
+	}
+	if err == nil && len(c.out) > 0 {
+		written, err = c.put(c.out)
+	}
+	switch err {
+	case nil:
+		return true
+	case errWouldBlock:
+		c.setAside(written)
+	default:
+		c.loop.close(c)
+	}
+	return false
+}
+
+// put writes and counts that.
+func (c *conn) put(p []byte) (n int, err error) {
+	n, err = c.write(p)
 	if n > 0 {
 		c.lastUseNs = c.loop.now
 	}
 	c.loop.stats.writes++
 	c.loop.stats.outputBytes += uint64(n)
-	switch {
-	case err == nil:
-		return true
-	case err != errWouldBlock:
-		c.loop.close(c)
-	case c.exceedsOutput():
-		c.closeBehind()
-	case !c.stalled:
-		c.stalled = true
-		c.updateInterest()
-	}
-	return false
+	return n, err
 }
 
-// updateInterest tells the transport what the connection wants to be told of now.
+// updateInterest tells the transport what the connection wants to be told of now, unless it knows.
 func (c *conn) updateInterest() {
-	switch {
-	case c.stalled:
-		c.await(forRoom)
-	case c.waiting:
-		c.await(forNothing)
-	default:
-		c.await(forInput)
+	what := forNothing
+	if c.stalled() {
+		what |= forRoom
+	}
+	if !c.full && !c.waiting && !c.closing {
+		what |= forInput
+	}
+	if what != c.awaits {
+		c.awaits = what
+		c.await(what)
 	}
 }
 

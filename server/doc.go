@@ -48,6 +48,9 @@
 //
 // # Limits
 //
-// A peer that does not read stops being read. One that messages are pushed to is closed when it is too far behind. Input and output held for a connection have limits, past which it is
-// closed. A protocol error is answered in Redis's words and ends the connection.
+// Many clients send a whole pipeline before they read the first reply, so a peer that does not read is served on and its
+// replies are kept. Past its share of what all connections together may keep it stops being read, until it reads: see
+// unsent.go. One that messages are pushed to is closed when it is too far behind. Input and output held for a connection
+// have limits of the configuration, past which it is closed. A protocol error is answered in Redis's words and ends the
+// connection.
 package server

@@ -290,7 +290,7 @@ func (t *socket) write(p []byte) (n int, err error) {
 
 // eventsOf are the events to poll for. The kernel always tells of errors and hang-ups, of which one who waits for nothing
 // wants to hear once at most.
-var eventsOf = [...]uint32{forInput: unix.EPOLLIN, forRoom: unix.EPOLLOUT, forNothing: unix.EPOLLET}
+var eventsOf = [...]uint32{forInput: unix.EPOLLIN, forRoom: unix.EPOLLOUT, forInput | forRoom: unix.EPOLLIN | unix.EPOLLOUT, forNothing: unix.EPOLLET}
 
 func (t *socket) await(what interest) { t.poller.change(t.fd, eventsOf[what]) }
 

@@ -232,7 +232,7 @@ func (t *stream) tellWriter() {
 }
 
 func (t *stream) await(what interest) {
-	await := what == forRoom
+	await := what&forRoom != 0
 	t.mu.Lock()
 	t.awaited = await
 	idle := len(t.outgoing) == 0

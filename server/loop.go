@@ -1,6 +1,7 @@
 package server
 
 import (
+	"io"
 	"sync/atomic"
 	"time"
 
@@ -33,6 +34,7 @@ type loop struct {
 	resumed     []*conn // have something left to do in the next pass
 	turns       []*conn // those of this pass
 	conns       map[int64]*conn
+	full        connSet      // those with so much unsent output that they are not read
 	connections atomic.Int64 // assigned to the loop, those on their way to it included
 	batches     []*batch     // free ones
 	inputs      bufferPool   // for input that has to wait
@@ -88,6 +90,7 @@ func (l *loop) run() {
 		if l.rates.due(l.now) {
 			l.rates.sample(l.now, &l.stats)
 			l.server.memory.look(allocatedBytes())
+			l.judgeFull()
 		}
 		l.drain()
 		l.lookAround()
@@ -118,12 +121,7 @@ func (l *loop) pass() {
 		for len(l.ready) > 0 && !b.full() {
 			c := l.ready[len(l.ready)-1]
 			l.ready = l.ready[:len(l.ready)-1]
-			c.readable = true
-			if c.stalled {
-				c.flush()
-			} else {
-				l.serve(b, c)
-			}
+			l.attend(b, c)
 		}
 		l.execute(b)
 		if len(l.feed) > 0 {
@@ -132,12 +130,25 @@ func (l *loop) pass() {
 	}
 }
 
+// attend gives a connection that is ready for anything its turn: what waits is sent, and it is served unless it was full.
+// One that is no longer full has been queued for the next pass.
+func (l *loop) attend(b *batch, c *conn) {
+	c.readable = true
+	wasFull := c.full
+	if c.batch == nil && c.stalled() {
+		c.flush()
+	}
+	if !wasFull {
+		l.serve(b, c)
+	}
+}
+
 // serve gives a connection its place in the batch: what it has left to carry out, or else what can be read.
 //
 // That nothing is read before the rest is carried out bounds the input that is held, and means that the end of the
 // input, which a client may send right after its last command, is met after all commands.
 func (l *loop) serve(b *batch, c *conn) {
-	if c.closed || c.closing || c.killed || c.stalled || c.waiting || c.batch != nil {
+	if c.closed || c.closing || c.killed || c.full || c.waiting || c.batch != nil {
 		return // it is queued again when its output is written, the pause over or its batch answered
 	}
 	data, alive := c.in, true
@@ -146,7 +157,6 @@ func (l *loop) serve(b *batch, c *conn) {
 		data, alive = l.read(b, c)
 	}
 	if !alive {
-		l.close(c)
 		return
 	}
 	c.batch = b
@@ -159,13 +169,13 @@ func (l *loop) serve(b *batch, c *conn) {
 
 // requeue has a connection served again if there is something to do for it.
 func (l *loop) requeue(c *conn) {
-	if !c.closed && !c.stalled && !c.waiting && (c.pending || c.readable) {
+	if !c.closed && !c.full && !c.waiting && (c.pending || c.readable) {
 		l.resumed = append(l.resumed, c)
 	}
 }
 
 // read reads once from a connection and returns the input to parse: what was kept, and what came. It returns false
-// where the connection is at its end.
+// where the connection is at its end, and has closed it, or will have once what is unsent is written.
 func (l *loop) read(b *batch, c *conn) (data []byte, alive bool) {
 	var room []byte
 	kept := len(c.in)
@@ -183,11 +193,17 @@ func (l *loop) read(b *batch, c *conn) (data []byte, alive bool) {
 	n, err := c.read(room[kept:])
 	l.stats.reads++
 	l.stats.inputBytes += uint64(n)
-	if err != nil && err != errWouldBlock {
+	switch {
+	case err == io.EOF:
+		c.closing = true
+		c.flush()
 		return nil, false
-	}
-	if kept+n > c.maxQueryBytes() {
+	case err != nil && err != errWouldBlock:
+		l.close(c)
+		return nil, false
+	case kept+n > c.maxQueryBytes():
 		l.stats.queryLimitCloses++
+		l.close(c)
 		return nil, false
 	}
 	c.lastUseNs = l.now
@@ -286,7 +302,8 @@ func (l *loop) close(c *conn) {
 		return
 	}
 	c.closed = true
-	c.out, c.sent = nil, 0
+	c.out = nil
+	c.dropUnsent()
 	delete(l.conns, c.id)
 	l.unwatch(c)
 	l.server.pubsub.leave(c)

@@ -19,15 +19,12 @@ func (c *conn) push(data []byte) {
 	if c.out == nil {
 		c.out = l.outputs.take()
 	}
-	if c.sent > len(c.out)/2 { // a client that is always a little behind would make it grow without end
-		c.out, c.sent = c.out[:copy(c.out, c.out[c.sent:])], 0
-	}
 	c.out = append(c.out, data...)
 	if !c.pushed {
 		c.pushed = true
 		l.pushed = append(l.pushed, c)
 	}
-	if len(c.out)-c.sent > pauseOutputBytes {
+	if len(c.out) > pauseOutputBytes {
 		c.flushPushed()
 	}
 	if !c.closed && c.exceedsOutput() {
@@ -38,14 +35,18 @@ func (c *conn) push(data []byte) {
 // closeBehind closes a connection for what it has not read.
 func (c *conn) closeBehind() {
 	c.loop.stats.outputLimitCloses++
-	c.loop.server.log.warning("Client %d closed for overcoming of output buffer limits: %d bytes are unsent.", c.id, len(c.out)-c.sent)
+	c.loop.server.log.warning("Client %d closed for overcoming of output buffer limits: %d bytes are unsent.", c.id, c.unsentBytes())
 	c.loop.close(c)
 }
 
-// flushPushed writes what was pushed, unless that happens anyway: after the connection's batch, or when the peer has read
-// what it was sent before.
+// flushPushed writes what was pushed, or leaves it to who does anyway: after the connection's batch, or when the peer has
+// read what it was sent before.
 func (c *conn) flushPushed() {
-	if c.batch == nil && !c.stalled {
+	switch {
+	case c.batch != nil:
+	case c.stalled():
+		c.setAside(0)
+	default:
 		c.flush()
 	}
 }
@@ -72,7 +73,7 @@ func (c *conn) outputLimit() *config.OutputLimit {
 // exceedsOutput says whether the connection is to be closed for what it has not read, and keeps the time since when it
 // is past its soft limit.
 func (c *conn) exceedsOutput() bool {
-	l, unsent, limit := c.loop, int64(len(c.out)-c.sent), c.outputLimit()
+	l, unsent, limit := c.loop, int64(c.unsentBytes()), c.outputLimit()
 	if limit.HardBytes > 0 && unsent >= limit.HardBytes {
 		return true
 	}

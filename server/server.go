@@ -70,9 +70,10 @@ type Server struct {
 	stopped     chan struct{} // closed when the loops have ended
 	ended       chan struct{} // closed when Serve returns
 
-	pubsub   *pubsub
-	monitors atomic.Int64                // connections that monitor
-	pause    atomic.Pointer[clientPause] // what CLIENT PAUSE has set; nil: nothing
+	pubsub       *pubsub
+	monitors     atomic.Int64                // connections that monitor
+	unsentMemory atomic.Int64                // bytes that output takes which clients have not read: see unsent.go
+	pause        atomic.Pointer[clientPause] // what CLIENT PAUSE has set; nil: nothing
 
 	endOnce      sync.Once
 	endRequested chan struct{} // closed by SHUTDOWN
@@ -153,6 +154,7 @@ func (s *Server) newLoop(index int) (*loop, error) {
 		engine:  engine.New(s.hasher),
 		poller:  p,
 		conns:   make(map[int64]*conn),
+		full:    make(connSet),
 		inputs:  bufferPool{size: readBytes, most: keptInputs},
 		outputs: bufferPool{size: outputBytes, most: keptOutputs},
 	}, nil
@@ -297,7 +299,7 @@ func (s *Server) newConn(t transport) *conn {
 		}
 	}
 	chosen.connections.Add(1)
-	c := &conn{transport: t, loop: chosen, id: s.nextID.Add(1), version: 2, created: s.clock.uptime(), lastUseNs: s.clock.now()}
+	c := &conn{transport: t, loop: chosen, id: s.nextID.Add(1), version: 2, created: s.clock.uptime(), lastUseNs: s.clock.now(), awaits: forInput}
 	s.welcome(c)
 	return c
 }
