@@ -153,8 +153,8 @@ func TestWhatIsLeftOutIsKept(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, content := range map[string]string{
-		"dump.rdb": string(rdb.Bytes()),
-		"appendonlydir/appendonly.aof.1.base.rdb": string(rdb.Bytes()),
+		"dump.rdb": rdb.String(),
+		"appendonlydir/appendonly.aof.1.base.rdb": rdb.String(),
 		"appendonlydir/appendonly.aof.1.incr.aof": encode("SELECT", "0") + encode("SET", "s", "hello"),
 	} {
 		dir := t.TempDir()
