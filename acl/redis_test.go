@@ -70,6 +70,20 @@ func inOrder(line string) string {
 	return strings.Join(words, " ")
 }
 
+// opensTwice says whether a selector is opened within another. Redis 7.0 forgets what the outer one had before that, and says OK;
+// later versions, and ours, take the second parenthesis for a rule, and refuse it.
+func opensTwice(words []string) bool {
+	open := false
+	for _, word := range words {
+		opens, closes := strings.HasPrefix(word, "("), strings.HasSuffix(word, ")")
+		if open && opens && !closes {
+			return true
+		}
+		open = !closes && (open || opens)
+	}
+	return false
+}
+
 // TestRedisAgreesOnRandomRules: the same rules make the same users, told alike, and get the same errors.
 func TestRedisAgreesOnRandomRules(t *testing.T) {
 	theirs := startRedis(t)
@@ -85,6 +99,9 @@ func TestRedisAgreesOnRandomRules(t *testing.T) {
 		words := []string{randomRule(random)}
 		for random.IntN(3) == 0 {
 			words = append(words, randomRule(random))
+		}
+		if opensTwice(words) {
+			continue
 		}
 		got := "OK"
 		if err := ours.SetUser(name, words); err != nil {
