@@ -26,7 +26,7 @@ durability:
 	go run ./bench/compare persistence
 	go run ./bench/compare load
 	go run ./bench/compare load -keys 10000000 -rounds 1
-	go run ./bench/compare snapshot
+	go run ./bench/compare snapshot -rounds 3
 
 clients:
 	compat_test/clients/install
