@@ -56,11 +56,10 @@ func (p *Place) incrName(seq int64) string { return fmt.Sprint(p.FileName, ".", 
 
 // seqOf returns the number of a file with such a name, if that is what it has.
 func (p *Place) seqOf(name, suffix string) (seq int64, ok bool) {
-	if !strings.HasPrefix(name, p.FileName+".") || !strings.HasSuffix(name, suffix) {
-		return 0, false
-	}
-	seq, err := strconv.ParseInt(name[len(p.FileName)+1:max(len(name)-len(suffix), len(p.FileName)+1)], 10, 64)
-	return seq, err == nil && seq > 0
+	rest, begins := strings.CutPrefix(name, p.FileName+".")
+	number, ends := strings.CutSuffix(rest, suffix)
+	seq, err := strconv.ParseInt(number, 10, 64)
+	return seq, begins && ends && err == nil && seq > 0
 }
 
 // Settings are what may change while the log is in use.

@@ -20,6 +20,15 @@ import (
 // line writes one field.
 func line(b *strings.Builder, name string, value any) { fmt.Fprintf(b, "%s:%v\r\n", name, value) }
 
+// flagLine writes a field that is 1 or 0.
+func flagLine(b *strings.Builder, name string, on bool) {
+	value := 0
+	if on {
+		value = 1
+	}
+	line(b, name, value)
+}
+
 // never writes fields of things that do not happen here.
 func never(b *strings.Builder, names ...string) {
 	for _, name := range names {

@@ -153,19 +153,22 @@ func (s *Server) rewriteLog(aof *persistence.Log) error {
 	s.rewriting.begin(s.clock.uptime())
 	s.rewrites.Go(func() {
 		defer func() { s.rewriting.end(s.clock.uptime()) }()
-		err := writePieces(rewrite, len(s.loops), s.snapshots.betweenPasses)
-		if err != nil {
-			rewrite.Abort(err)
-		} else {
-			err = rewrite.Finish()
-		}
-		if err != nil {
+		if err := s.writeBase(rewrite); err != nil {
 			s.log.warning("Background AOF rewrite terminated with error: %v", err)
 			return
 		}
 		s.log.notice("Background AOF rewrite finished successfully")
 	})
 	return nil
+}
+
+// writeBase fills a new base while the loops are at work and puts it in place, or gives it up.
+func (s *Server) writeBase(rewrite *persistence.Rewrite) error {
+	if err := writePieces(rewrite, len(s.loops), s.snapshots.betweenPasses); err != nil {
+		rewrite.Abort(err)
+		return err
+	}
+	return rewrite.Finish()
 }
 
 // rewriteTimes knows how long rewrites take.
@@ -274,11 +277,10 @@ func (s *Server) infoLog(b *strings.Builder) {
 		return
 	}
 	ok := map[bool]string{true: "ok", false: "err"}
-	number := map[bool]int{true: 1}
 	stats, due := aof.Stats(), aof.RewriteDue(s.clock.now())
 	line(b, "aof_enabled", 1)
-	line(b, "aof_rewrite_in_progress", number[stats.Rewriting])
-	line(b, "aof_rewrite_scheduled", number[due || stats.WaitingForBase && !stats.Rewriting])
+	flagLine(b, "aof_rewrite_in_progress", stats.Rewriting)
+	flagLine(b, "aof_rewrite_scheduled", due || stats.WaitingForBase && !stats.Rewriting)
 	line(b, "aof_rewrites", stats.Rewrites)
 	line(b, "aof_last_bgrewrite_status", ok[stats.LastRewriteFail == nil])
 	line(b, "aof_last_write_status", ok[aof.Err() == nil])

@@ -100,11 +100,7 @@ func (s *Server) firstBase(aof *persistence.Log) error {
 	}
 	rewrite, err := aof.Rewrite(s.logHeader())
 	if err == nil {
-		if err = writePieces(rewrite, len(s.loops), s.snapshots.betweenPasses); err != nil {
-			rewrite.Abort(err)
-		} else {
-			err = rewrite.Finish()
-		}
+		err = s.writeBase(rewrite)
 	}
 	if err != nil {
 		return fmt.Errorf("cannot write the append only file: %w", err)
@@ -291,8 +287,7 @@ func (l *load) Throttle(db int, args [][]byte, atNanos int64) {
 
 // info writes INFO's lines on whether data is being loaded.
 func (l *loading) info(b *strings.Builder) {
-	number := map[bool]int{true: 1}
-	line(b, "loading", number[l.active.Load()])
+	flagLine(b, "loading", l.active.Load())
 	never(b, "async_loading")
 }
 

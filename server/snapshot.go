@@ -279,7 +279,7 @@ const (
 func (p *snapshots) info(b *strings.Builder, changes uint64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	status, running, took, current := "ok", 0, int64(-1), int64(-1)
+	status, took, current := "ok", int64(-1), int64(-1)
 	if p.failed.Load() {
 		status = "err"
 	}
@@ -287,10 +287,10 @@ func (p *snapshots) info(b *strings.Builder, changes uint64) {
 		took = int64(p.took.Seconds())
 	}
 	if p.running {
-		running, current = 1, int64(time.Since(p.began).Seconds())
+		current = int64(time.Since(p.began).Seconds())
 	}
 	line(b, "rdb_changes_since_last_save", changes-p.savedChanges)
-	line(b, "rdb_bgsave_in_progress", running)
+	flagLine(b, "rdb_bgsave_in_progress", p.running)
 	line(b, "rdb_last_save_time", p.saved.Unix())
 	line(b, "rdb_last_bgsave_status", status)
 	line(b, "rdb_last_bgsave_time_sec", took)
