@@ -61,8 +61,8 @@ type Decision struct {
 // a count or period of 0 or more than one token a nanosecond, last ErrQuantity, for a call that would be allowed but whose
 // TAT does not fit an int64. With an error decision is not written and the key stays as it is.
 //
-// The decision is the caller's memory because Go copies a struct of this size at every return, which costs a tenth of the
-// call.
+// The decision is the caller's memory, and filled field by field: Go copies a struct of this size at every return, and
+// also builds a literal aside to copy it then, each of which costs a tenth of the call.
 func Decide(stored, now int64, limit *Limit, quantity int64, decision *Decision) error {
 	if err := limit.checkRange(); err != nil {
 		return err
@@ -100,15 +100,13 @@ func Decide(stored, now int64, limit *Limit, quantity int64, decision *Decision)
 			write = Remove
 		}
 	}
-	*decision = Decision{
-		Limited:    limited,
-		Limit:      capacity,
-		Remaining:  remaining(capacity, interval, ttl),
-		RetryAfter: retryAfter,
-		ResetAfter: int64(ceilDiv(ttl, nanosPerSecond)),
-		TAT:        int64(uint64(now) + ttl),
-		Write:      write,
-	}
+	decision.Limited = limited
+	decision.Limit = capacity
+	decision.Remaining = remaining(capacity, interval, ttl)
+	decision.RetryAfter = retryAfter
+	decision.ResetAfter = int64(ceilDiv(ttl, nanosPerSecond))
+	decision.TAT = int64(uint64(now) + ttl)
+	decision.Write = write
 	return nil
 }
 
