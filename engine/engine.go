@@ -27,6 +27,7 @@ type Engine struct {
 	stats     Stats
 	watches   map[watchedKey]*watch // keys whose changes are counted; nil: none
 	effects   Effects               // is told of every change; nil: nobody is
+	preload   keyspace.Preload
 }
 
 // Stats counts what happened since the engine was made.
@@ -82,15 +83,17 @@ func (e *Engine) Stats() Stats { return e.stats }
 // ResetStats zeroes the counters, all but Changes: that tells how much a snapshot would lack.
 func (e *Engine) ResetStats() { e.stats = Stats{Changes: e.stats.Changes} }
 
-// Touch and TouchRecord start loading what a call on the key needs from memory. A caller that touches all keys of a batch
-// with the one and then with the other, before it decides any of them, waits for memory about once instead of several
-// times for each key.
-func (e *Engine) Touch(db int, hash uint64) uint64 { return e.databases[db].Touch(hash) }
-
-// TouchRecord is the second half of Touch.
-func (e *Engine) TouchRecord(db int, hash uint64) uint64 {
-	return e.databases[db].TouchRecord(hash, e.now)
+// Announce says that a call on the key with this hash is to follow; Preload loads from memory what the calls announced
+// will need. A caller that announces all keys of a batch before it decides any of them waits for memory a few times for
+// all instead of several times for each.
+func (e *Engine) Announce(db int, hash uint64) {
+	if !e.preload.Add(e.databases[db], hash) {
+		e.Preload()
+	}
 }
+
+// Preload ends a run of Announce.
+func (e *Engine) Preload() { e.preload.Run(e.now) }
 
 // Throttle applies one CL.THROTTLE call and puts the outcome into decision. An error changes nothing; its text is the reply.
 func (e *Engine) Throttle(key *Key, limit *gcra.Limit, quantity int64, decision *gcra.Decision) error {

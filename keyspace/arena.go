@@ -110,7 +110,10 @@ func (a *arena) equal(at uint32, p []byte) bool {
 
 func (a *arena) keyBytes(record uint32) int { return int(a.byte(record)) | int(a.byte(record+1))<<8 }
 
-func (a *arena) byte(at uint32) byte { return a.blocks[at/arenaBlockBytes].bytes()[at%arenaBlockBytes] }
+func (a *arena) byte(at uint32) byte { return *a.at(at) }
+
+// at returns a pointer to the byte at an offset.
+func (a *arena) at(at uint32) *byte { return &a.blocks[at/arenaBlockBytes].bytes()[at%arenaBlockBytes] }
 
 // key returns the record's key: a part of its block, or a copy in scratch where it lies across blocks.
 func (a *arena) key(record uint32, scratch *[]byte) []byte {

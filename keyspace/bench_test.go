@@ -55,23 +55,20 @@ func BenchmarkUpdate(b *testing.B) {
 	hasher := NewHasher()
 	for _, n := range benchmarkSizes() {
 		table, bytesPerKey := filled(n, hasher.Sum)
-		for _, touch := range []bool{false, true} {
-			b.Run(fmt.Sprintf("table/keys=%d/touch=%t", n, touch), func(b *testing.B) {
+		for _, preloading := range []bool{false, true} {
+			b.Run(fmt.Sprintf("table/keys=%d/preload=%t", n, preloading), func(b *testing.B) {
 				var keys [batch][16]byte
 				var sums [batch]uint64
+				var preload Preload
 				for i := 0; i < b.N; i += batch {
 					for j := range batch {
 						sums[j] = hasher.Sum(appendKey(keys[j][:0], scatter(uint64(i+j))%n))
 					}
-					for j := range batch {
-						if touch {
-							sink += table.Touch(sums[j])
+					if preloading {
+						for _, sum := range sums {
+							preload.Add(table, sum)
 						}
-					}
-					for j := range batch {
-						if touch {
-							sink += table.TouchRecord(sums[j], never)
-						}
+						preload.Run(never)
 					}
 					for j := range batch {
 						*table.Find(sums[j], keys[j][:])++

@@ -133,6 +133,29 @@ func (s *segment) seatIn(g *group, keyBytes int, now int64) (best seat) {
 	return best
 }
 
+// succeed puts a new entry into the slot and the record of a dead one, if the entry's home group has one that fits: what
+// nearly every insertion does where keys come and go. Nothing but tag, value and key is to be changed then, since for all
+// else the segment has one entry less and one more. Where the group has displaced entries it leaves the case to others.
+func (s *segment) succeed(hash uint64, key []byte, value, now int64) bool {
+	if len(s.groups) == 0 {
+		return false
+	}
+	g := s.at(s.home(hash))
+	if g.hasDisplaced() {
+		return false
+	}
+	for m := g.dead(now); m != 0; m = m.rest() {
+		slot := m.first()
+		if record := g.record(slot); s.arena.keyBytes(record) == len(key) {
+			s.arena.write(record+recordHeaderBytes, key)
+			g.setTag(slot, tagOf(hash))
+			g.values[slot] = value
+			return true
+		}
+	}
+	return false
+}
+
 // place puts an entry whose record is in the arena into the first free slot on its probe.
 func (s *segment) place(hash uint64, value int64, record uint32) {
 	for p := s.home(hash); ; p = s.next(p) {

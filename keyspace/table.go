@@ -57,43 +57,6 @@ func (t *Table) Find(hash uint64, key []byte) *int64 {
 	return &g.values[slot]
 }
 
-// Touch and TouchRecord load the cache lines that a Find of this hash, or an Insert at now, will need: Touch those of the
-// group, TouchRecord that of the record. A lookup is a chain of misses, each waiting for the one before. When a batch of
-// keys is touched before the first is looked up, the chains overlap; and they do so best if all are touched by Touch and
-// then all by TouchRecord, since a processor that has guessed wrong which record it is must throw away the misses it
-// has begun. The results have no meaning: they keep the loads from being optimized away.
-func (t *Table) Touch(hash uint64) uint64 {
-	s := t.segmentOf(hash)
-	if len(s.groups) == 0 {
-		return 0
-	}
-	p := s.home(hash)
-	g := s.at(p)
-	return g.tags + uint64(g.values[0]) + uint64(g.values[slotsPerGroup-1])
-}
-
-// TouchRecord loads the record of the key, or the one that an Insert would use again: see Touch.
-func (t *Table) TouchRecord(hash uint64, now int64) uint64 {
-	s := t.segmentOf(hash)
-	if len(s.groups) == 0 {
-		return 0
-	}
-	p := s.home(hash)
-	g := s.at(p)
-	m, seats := g.matching(tagOf(hash)), g.reusable(now)
-	if m == 0 {
-		m = seats // where an Insert would put the key
-	}
-	if m == 0 {
-		return 0
-	}
-	record := g.record(m.first())
-	if record == noRecord {
-		return 0
-	}
-	return uint64(s.arena.byte(record))
-}
-
 // Insert adds a key that Find did not find. It takes the place of a dead entry (value <= now) if there is one on its way;
 // if it takes a rebuild of the key's segment, the segment's dead entries are dropped first. It panics on a key longer
 // than MaxKeyBytes.
@@ -105,6 +68,10 @@ func (t *Table) Insert(hash uint64, key []byte, value, now int64) {
 		panic("keyspace: Insert of a key that is there")
 	}
 	s := t.segmentOf(hash)
+	if s.succeed(hash, key, value, now) {
+		t.checkAfter(s)
+		return
+	}
 	seat, ok := s.seatFor(hash, len(key), now)
 	if !ok {
 		t.makeRoom(s, recordBytes(len(key)), now)

@@ -146,14 +146,10 @@ func (p *parcel) arrive(l *loop) {
 func (l *loop) executeParcel(p *parcel, of *loop) {
 	e := of.engine
 	e.Advance(l.now)
-	var touched uint64
 	for _, c := range p.calls {
-		touched += e.Touch(c.key.DB, c.key.Hash)
+		e.Announce(c.key.DB, c.key.Hash)
 	}
-	for _, c := range p.calls {
-		touched += e.TouchRecord(c.key.DB, c.key.Hash)
-	}
-	l.touched = touched
+	e.Preload()
 	for _, c := range p.calls {
 		c.reply = l.apply(c, e, c.reply)
 	}
@@ -173,18 +169,12 @@ func (l *loop) execute(b *batch) {
 		l.dispatch(b)
 	}
 	l.engine.Advance(l.now)
-	var touched uint64
 	for i := range b.calls {
 		if c := &b.calls[i]; c.shard == l.index {
-			touched += l.engine.Touch(c.key.DB, c.key.Hash)
+			l.engine.Announce(c.key.DB, c.key.Hash)
 		}
 	}
-	for i := range b.calls {
-		if c := &b.calls[i]; c.shard == l.index {
-			touched += l.engine.TouchRecord(c.key.DB, c.key.Hash)
-		}
-	}
-	l.touched = touched
+	l.engine.Preload()
 	for i := range b.calls {
 		c := &b.calls[i]
 		switch {

@@ -68,7 +68,6 @@ type loop struct {
 	stats         loopStats
 	bookedTo      time.Duration // the server's uptime up to which the step's commands have been timed
 	rates         rates
-	touched       uint64 // keeps the compiler from dropping the touching of keys
 }
 
 const (
