@@ -84,6 +84,24 @@ func (a *arena) write(at uint32, p []byte) {
 	}
 }
 
+// replace writes a key over that of a record, if they are of one length.
+func (a *arena) replace(record uint32, key []byte) bool {
+	block := a.blocks[record/arenaBlockBytes].bytes()
+	begin := int(record%arenaBlockBytes) + recordHeaderBytes
+	if end := begin + len(key); end <= arenaBlockBytes {
+		if length := int(block[begin-2]) | int(block[begin-1])<<8; length != len(key) {
+			return false
+		}
+		copy(block[begin:end], key)
+		return true
+	}
+	if a.keyBytes(record) != len(key) {
+		return false
+	}
+	a.write(record+recordHeaderBytes, key)
+	return true
+}
+
 // holds reports whether the record's key is key.
 func (a *arena) holds(record uint32, key []byte) bool {
 	block := a.blocks[record/arenaBlockBytes].bytes()

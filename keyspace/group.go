@@ -44,6 +44,16 @@ func (g *group) displaced(slot int) bool { return g.misc>>(displacedShift+slot)&
 
 func (g *group) hasDisplaced() bool { return g.misc>>displacedShift&(1<<slotsPerGroup-1) != 0 }
 
+// anyDisplaced reports whether one of the slots has an entry of another home group.
+func (g *group) anyDisplaced(slots slotSet) bool {
+	for ; slots != 0; slots = slots.rest() {
+		if g.displaced(slots.first()) {
+			return true
+		}
+	}
+	return false
+}
+
 func (g *group) setDisplaced(slot int)   { g.misc |= 1 << (displacedShift + slot) }
 func (g *group) clearDisplaced(slot int) { g.misc &^= 1 << (displacedShift + slot) }
 

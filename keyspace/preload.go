@@ -1,7 +1,7 @@
 package keyspace
 
 // PreloadKeys is how many keys a Preload takes: what a pass of an event loop decides together.
-const PreloadKeys = 128
+const PreloadKeys = 64
 
 // A Preload loads the cache lines that lookups of a batch of keys will need, and insertions at now, before the first is made.
 // A lookup is a chain of misses: segment, group, record, each at an address that the one before holds. Here each link is

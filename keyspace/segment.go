@@ -133,27 +133,33 @@ func (s *segment) seatIn(g *group, keyBytes int, now int64) (best seat) {
 	return best
 }
 
-// succeed puts a new entry into the slot and the record of a dead one, if the entry's home group has one that fits: what
-// nearly every insertion does where keys come and go. Nothing but tag, value and key is to be changed then, since for all
-// else the segment has one entry less and one more. Where the group has displaced entries it leaves the case to others.
-func (s *segment) succeed(hash uint64, key []byte, value, now int64) bool {
+// settle puts a new entry into a slot of its home group that is free or whose entry is dead, if one has a record of the
+// key's length: what nearly every insertion does where keys come and go. It looks at no other group and moves nothing, so
+// it stands back where dead entries of another home must be recalled. grown is 1 if there is an entry more than before.
+func (s *segment) settle(hash uint64, key []byte, value, now int64) (grown int, ok bool) {
 	if len(s.groups) == 0 {
-		return false
+		return 0, false
 	}
 	g := s.at(s.home(hash))
-	if g.hasDisplaced() {
-		return false
+	reusable := g.reusable(now)
+	if g.hasDisplaced() && g.anyDisplaced(reusable&g.full()) || int(s.live) >= s.capacity() {
+		return 0, false
 	}
-	for m := g.dead(now); m != 0; m = m.rest() {
+	for m := reusable; m != 0; m = m.rest() {
 		slot := m.first()
-		if record := g.record(slot); s.arena.keyBytes(record) == len(key) {
-			s.arena.write(record+recordHeaderBytes, key)
-			g.setTag(slot, tagOf(hash))
-			g.values[slot] = value
-			return true
+		if record := g.record(slot); record == noRecord || !s.arena.replace(record, key) {
+			continue
 		}
+		if g.free().has(slot) {
+			s.live++
+			s.arena.dead -= uint32(recordBytes(len(key)))
+			grown = 1
+		}
+		g.setTag(slot, tagOf(hash))
+		g.values[slot] = value
+		return grown, true
 	}
-	return false
+	return 0, false
 }
 
 // place puts an entry whose record is in the arena into the first free slot on its probe.

@@ -68,7 +68,8 @@ func (t *Table) Insert(hash uint64, key []byte, value, now int64) {
 		panic("keyspace: Insert of a key that is there")
 	}
 	s := t.segmentOf(hash)
-	if s.succeed(hash, key, value, now) {
+	if grown, ok := s.settle(hash, key, value, now); ok {
+		t.entries += grown
 		t.checkAfter(s)
 		return
 	}
