@@ -3,6 +3,7 @@ package resp
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strconv"
 	"testing"
 
@@ -151,4 +152,43 @@ func TestNothingIsAllocated(t *testing.T) {
 			t.Errorf("%s: %v allocations", name, allocs)
 		}
 	}
+}
+
+// BenchmarkNextThrottle is the short way of a call, next to Next and the parsing of the integers.
+func BenchmarkNextThrottle(b *testing.B) {
+	const depth = 128
+	input := pipeline(depth)
+	room := slices.Grow(input, 16)
+	parser := Parser{Limits: DefaultLimits()}
+	var sum int64
+	b.Run("impl=short", func(b *testing.B) {
+		for b.Loop() {
+			for buf := room; len(buf) > 0; {
+				_, maxBurst, count, period, quantity, n := parser.NextThrottle(buf)
+				if n == 0 {
+					b.Fatal("not taken")
+				}
+				sum += maxBurst + count + period + quantity
+				buf = buf[n:]
+			}
+		}
+		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/depth, "ns/command")
+	})
+	b.Run("impl=words", func(b *testing.B) {
+		var args [][]byte
+		for b.Loop() {
+			for buf := input; len(buf) > 0; {
+				cmd, n, err := parser.Next(buf, args)
+				if err != nil {
+					b.Fatal(err)
+				}
+				for _, word := range cmd[2:] {
+					integer, _ := ParseInt(word)
+					sum += integer
+				}
+				args, buf = cmd, buf[n:]
+			}
+		}
+		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/depth, "ns/command")
+	})
 }

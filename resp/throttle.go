@@ -18,9 +18,13 @@ const (
 	maxThrottleBytes = len(throttleHead) + 4*maxIntBytes
 )
 
-// smallInts holds the replies for the integers from -1 on, the first byte
+// smallIntBits is the width of the integers, with 1 added, that have their
+// replies in a table.
+const smallIntBits = 10
+
+// smallInts holds the replies for the integers from -1 to 1022, the first byte
 // lowest, each with its length in the highest byte: at most four digits fit.
-var smallInts = func() (table [1025]uint64) {
+var smallInts = func() (table [1 << smallIntBits]uint64) {
 	for i := range table {
 		var reply [8]byte
 		n := copy(reply[:], redcon.AppendInt(nil, int64(i)-1))
@@ -42,20 +46,32 @@ func AppendThrottle(dst []byte, limited bool, limit, remaining, retryAfter, rese
 	if limited {
 		reply[n-len("0\r\n")] = '1'
 	}
-	n += putInt(reply[n:], limit)
-	n += putInt(reply[n:], remaining)
-	n += putInt(reply[n:], retryAfter)
-	n += putInt(reply[n:], resetAfter)
+	if uint64((limit+1)|(remaining+1)|(retryAfter+1)|(resetAfter+1))>>smallIntBits == 0 {
+		n += putSmallInt(reply[n:], limit)
+		n += putSmallInt(reply[n:], remaining)
+		n += putSmallInt(reply[n:], retryAfter)
+		n += putSmallInt(reply[n:], resetAfter)
+	} else {
+		n += putInt(reply[n:], limit)
+		n += putInt(reply[n:], remaining)
+		n += putInt(reply[n:], retryAfter)
+		n += putInt(reply[n:], resetAfter)
+	}
 	return dst[:len(dst)+n]
 }
 
-// putInt writes an integer reply to dst and returns its length. It may write
-// up to 8 bytes where fewer are used.
+// putInt writes the reply for any integer to dst and returns its length. It may
+// write up to 8 bytes where fewer are used.
 func putInt(dst []byte, n int64) int {
-	if i := uint64(n + 1); i < uint64(len(smallInts)) {
-		reply := smallInts[i]
-		binary.LittleEndian.PutUint64(dst, reply)
-		return int(reply >> 56)
+	if uint64(n+1)>>smallIntBits == 0 {
+		return putSmallInt(dst, n)
 	}
 	return len(redcon.AppendInt(dst[:0], n))
+}
+
+// putSmallInt is putInt for integers from -1 to 1022.
+func putSmallInt(dst []byte, n int64) int {
+	reply := smallInts[(n+1)&(1<<smallIntBits-1)]
+	binary.LittleEndian.PutUint64(dst, reply)
+	return int(reply >> 56)
 }
