@@ -5,6 +5,7 @@ import (
 
 	"github.com/cellserver/cellserver/engine"
 	"github.com/cellserver/cellserver/gcra"
+	"github.com/cellserver/cellserver/keyspace"
 	"github.com/cellserver/cellserver/resp"
 )
 
@@ -169,14 +170,28 @@ func (l *loop) execute(b *batch) {
 		l.dispatch(b)
 	}
 	l.engine.Advance(l.now)
-	for i := range b.calls {
-		if c := &b.calls[i]; c.shard == l.index {
+	for calls := b.calls; len(calls) > 0; {
+		n := min(len(calls), keyspace.PreloadKeys)
+		l.executeOwn(b, calls[:n])
+		calls = calls[n:]
+	}
+	b.position = max(b.position, l.handOver(l.now))
+	b.spent += l.server.clock.uptime() - started
+	if b.outstanding == 0 {
+		l.finish(b)
+	}
+}
+
+// executeOwn executes those of some of a batch's calls that are on the loop's own shard.
+func (l *loop) executeOwn(b *batch, calls []call) {
+	for i := range calls {
+		if c := &calls[i]; c.shard == l.index {
 			l.engine.Announce(c.key.DB, c.key.Hash)
 		}
 	}
 	l.engine.Preload()
-	for i := range b.calls {
-		c := &b.calls[i]
+	for i := range calls {
+		c := &calls[i]
 		switch {
 		case c.shard != l.index:
 		case b.staged:
@@ -186,11 +201,6 @@ func (l *loop) execute(b *batch) {
 		default:
 			c.conn.out = l.apply(c, l.engine, c.conn.out)
 		}
-	}
-	b.position = max(b.position, l.handOver(l.now))
-	b.spent += l.server.clock.uptime() - started
-	if b.outstanding == 0 {
-		l.finish(b)
 	}
 }
 
@@ -223,19 +233,19 @@ func (l *loop) dispatch(b *batch) {
 
 // apply executes one call on its shard's engine and appends the reply to dst.
 func (l *loop) apply(c *call, e *engine.Engine, dst []byte) []byte {
+	err := c.err
+	if err == nil && c.command.decide != nil {
+		decision := &l.decision
+		if err = c.command.decide(e, &c.key, &c.limit, c.quantity, decision); err == nil {
+			return resp.AppendThrottle(dst, decision.Limited, decision.Limit, decision.Remaining, decision.RetryAfter, decision.ResetAfter)
+		}
+	}
 	// The writer is the loop's: a handler takes it by pointer, and one of its own would have to be allocated.
 	w := &l.writer
 	*w = resp.Writer{Buf: dst, Version: c.conn.version}
-	switch {
-	case c.err != nil:
-		w.Error(c.err.Error())
-	case c.command.decide != nil:
-		err := c.command.decide(e, &c.key, &c.limit, c.quantity, &l.decision)
-		if decision := &l.decision; err == nil {
-			return resp.AppendThrottle(dst, decision.Limited, decision.Limit, decision.Remaining, decision.RetryAfter, decision.ResetAfter)
-		}
+	if err != nil {
 		w.Error(err.Error())
-	default:
+	} else {
 		c.command.keyed(l.server, c, w)
 	}
 	if w.Buf[len(dst)] == '-' {

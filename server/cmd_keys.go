@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/cellserver/cellserver/engine"
+	"github.com/cellserver/cellserver/gcra"
 	"github.com/cellserver/cellserver/keyspace"
 	"github.com/cellserver/cellserver/persistence"
 	"github.com/cellserver/cellserver/resp"
@@ -20,9 +21,10 @@ const (
 	nanosPerSecond = 1_000_000_000
 )
 
-// replyConstant stands in for CL.THROTTLE under constant-reply.
-func replyConstant(_ *Server, _ *call, w *resp.Writer) {
-	w.Buf = resp.AppendThrottle(w.Buf, false, 101, 100, -1, 1)
+// decideConstant stands in for CL.THROTTLE under constant-reply.
+func decideConstant(_ *engine.Engine, _ *engine.Key, _ *gcra.Limit, _ int64, decision *gcra.Decision) error {
+	*decision = gcra.Decision{Limit: 101, Remaining: 100, RetryAfter: -1, ResetAfter: 1}
+	return nil
 }
 
 func get(s *Server, c *call, w *resp.Writer) {

@@ -29,7 +29,7 @@ func throttleRows(config *Config) []*command {
 	}
 	if config.ConstantReply {
 		for _, row := range rows {
-			row.decide, row.keyed = nil, replyConstant
+			row.decide = decideConstant
 		}
 	}
 	return rows

@@ -196,7 +196,7 @@ func readLines(t *testing.T, c *Config, lines string) {
 func TestRenameCommand(t *testing.T) {
 	long := strings.Repeat("x", longestName)
 	c := dial(t, startServer(t, func(c *Config) {
-		readLines(t, c, "rename-command CONFIG "+long+"\nrename-command KEYS \"\"\nrename-command GET Fetch\n")
+		readLines(t, c, "rename-command CONFIG "+long+"\nrename-command KEYS \"\"\nrename-command GET Fetch\nrename-command CL.THROTTLE Throttle\n")
 	}))
 	rows := []struct{ line, want string }{
 		{"CONFIG GET hz", "-ERR unknown command 'CONFIG', with args beginning with: 'GET' 'hz' "},
@@ -204,6 +204,8 @@ func TestRenameCommand(t *testing.T) {
 		{"KEYS *", "-ERR unknown command 'KEYS', with args beginning with: '*' "},
 		{"GET k", "-ERR unknown command 'GET', with args beginning with: 'k' "},
 		{"fetch k", "nil"},
+		{"CL.THROTTLE k 15 30 60", "-ERR unknown command 'CL.THROTTLE', with args beginning with: 'k' '15' '30' '60' "},
+		{"throttle k 15 30 60", "[0 16 15 -1 2]"},
 		{"COMMAND INFO keys", "[nil]"},
 	}
 	for _, row := range rows {

@@ -27,6 +27,11 @@ func (l *loop) parse(b *batch, c *conn, data []byte) (rest []byte, pending bool)
 		if len(b.calls) == cap(b.calls) || len(c.out) > pauseOutputBytes {
 			return data, len(data) > 0 || c.held != nil
 		}
+		if l.takesShortCalls(c) {
+			if data = l.addShortCalls(b, c, data); len(b.calls) == cap(b.calls) {
+				continue
+			}
+		}
 		words, n, err := l.next(c, data)
 		data = data[n:]
 		if err == resp.ErrIncomplete {
@@ -215,6 +220,33 @@ func (l *loop) add(b *batch, c *conn, cmd *command, shard int) *call {
 func (l *loop) addFailure(b *batch, c *conn, err error) {
 	call := l.add(b, c, nil, l.index)
 	call.key, call.err = engine.Key{}, err
+}
+
+// takesShortCalls says whether admit would add a call of CL.THROTTLE to the batch without a question asked: true of nearly
+// all connections at nearly all times. Here is all that admit and next may ask.
+func (l *loop) takesShortCalls(c *conn) bool {
+	return l.server.throttle != nil &&
+		c.held == nil && c.multi == nil && !c.special && c.reply == replyOn && c.authenticated && c.user.Unrestricted() &&
+		!l.refusing && !l.loading && l.paused == nil && l.misconfigured == nil && !l.monitored
+}
+
+// addShortCalls takes in the calls of CL.THROTTLE that data begins with, as far as resp.NextThrottle knows them for such,
+// and returns what follows. They would be the same calls on the way that all commands go: this is but shorter.
+func (l *loop) addShortCalls(b *batch, c *conn, data []byte) (rest []byte) {
+	for len(b.calls) < cap(b.calls) {
+		key, maxBurst, count, period, quantity, n := c.parser.NextThrottle(data)
+		if n == 0 {
+			return data
+		}
+		data = data[n:]
+		c.last = l.server.throttle
+		call := b.add()
+		call.conn, call.command, call.mute, call.err = c, l.server.throttle, false, nil
+		call.key.DB, call.key.Hash, call.key.Bytes = c.db, l.server.hasher.Sum(key), key
+		call.shard = l.server.shardOfHash(call.key.Hash)
+		call.limit.MaxBurst, call.limit.Count, call.limit.Period, call.quantity = maxBurst, count, period, quantity
+	}
+	return data
 }
 
 // addDecision takes in CL.THROTTLE key max_burst count period [quantity], or CL.PROBE.

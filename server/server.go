@@ -33,6 +33,7 @@ type Server struct {
 	clock        clock
 	hasher       keyspace.Hasher
 	commands     *commandTable
+	throttle     *command // what CL.THROTTLE is called by its own name; nil: renamed
 	loops        []*loop
 	allShards    []int // the numbers of all of them
 	listeners    []net.Listener
@@ -112,6 +113,9 @@ func newWithLog(config Config, log *logger) (*Server, error) {
 	}
 	if err := s.commands.rename(config.Renames); err != nil {
 		return nil, err
+	}
+	if row := s.commands.byName["cl.throttle"]; row != nil && row.decide != nil {
+		s.throttle = row
 	}
 	if err := s.fitMaxClients(&config); err != nil {
 		return nil, err
