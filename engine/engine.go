@@ -16,6 +16,8 @@ type Key struct {
 	DB    int
 	Hash  uint64
 	Bytes []byte
+
+	place *keyspace.Place // where Announce has found it; nil: nowhere
 }
 
 // Engine is the state of one shard. It is not safe for concurrent use. New makes one.
@@ -28,6 +30,7 @@ type Engine struct {
 	watches   map[watchedKey]*watch // keys whose changes are counted; nil: none
 	effects   Effects               // is told of every change; nil: nobody is
 	preload   keyspace.Preload
+	place     keyspace.Place // of the last key that was not announced
 }
 
 // Stats counts what happened since the engine was made.
@@ -83,13 +86,14 @@ func (e *Engine) Stats() Stats { return e.stats }
 // ResetStats zeroes the counters, all but Changes: that tells how much a snapshot would lack.
 func (e *Engine) ResetStats() { e.stats = Stats{Changes: e.stats.Changes} }
 
-// Announce says that a call on the key with this hash is to follow; Preload loads from memory what the calls announced
-// will need. A caller that announces all keys of a batch before it decides any of them waits for memory a few times for
-// all instead of several times for each.
-func (e *Engine) Announce(db int, hash uint64) {
-	if !e.preload.Add(e.databases[db], hash) {
+// Announce says that a call on the key is to follow; Preload loads from memory what the calls announced will need. A caller
+// that announces all keys of a batch before it decides any of them waits for memory a few times for all instead of
+// several times for each. There can be keyspace.PreloadKeys of them at a time; more are right, but less quick.
+func (e *Engine) Announce(key *Key) {
+	if e.preload.Full() {
 		e.Preload()
 	}
+	key.place = e.preload.Add(e.databases[key.DB], key.Hash)
 }
 
 // Preload ends a run of Announce.
@@ -97,8 +101,11 @@ func (e *Engine) Preload() { e.preload.Run(e.now) }
 
 // Throttle applies one CL.THROTTLE call and puts the outcome into decision. An error changes nothing; its text is the reply.
 func (e *Engine) Throttle(key *Key, limit *gcra.Limit, quantity int64, decision *gcra.Decision) error {
-	table := e.databases[key.DB]
-	entry := table.Find(key.Hash, key.Bytes)
+	table, place := e.databases[key.DB], key.place
+	if place == nil {
+		place = &e.place
+	}
+	entry := table.FindAt(place, key.Hash, key.Bytes)
 	stored := e.now
 	if entry != nil {
 		stored = *entry
@@ -121,7 +128,7 @@ func (e *Engine) Throttle(key *Key, limit *gcra.Limit, quantity int64, decision 
 		if entry != nil {
 			*entry = decision.TAT
 		} else {
-			table.Insert(key.Hash, key.Bytes, decision.TAT, e.now)
+			table.InsertAt(place, key.Hash, key.Bytes, decision.TAT, e.now)
 		}
 		e.stored(key, decision.TAT)
 	}
@@ -222,6 +229,7 @@ func (e *Engine) Flush(db int) {
 	}
 	e.countFlush(db)
 	e.databases[db] = keyspace.New(e.hasher.Sum)
+	e.preload, e.place = keyspace.Preload{}, keyspace.Place{} // they hold on to the old one
 	e.sweeps[db] = sweep{}
 	e.stats.Changes++
 }

@@ -105,7 +105,7 @@ func TestThrottleAllocatesNothing(t *testing.T) {
 		e.Advance(now)
 		for _, name := range names {
 			key := Key{Hash: hasher.Sum(name), Bytes: name}
-			e.Announce(0, key.Hash)
+			e.Announce(&key)
 			e.Preload()
 			for range 2 {
 				if err := e.Throttle(&key, &gcra.Limit{MaxBurst: 0, Count: 1, Period: 1}, 1, &decision); err != nil {
@@ -176,7 +176,7 @@ func BenchmarkThrottle(b *testing.B) {
 // decideBatch decides keys as a loop does, all announced first.
 func decideBatch(b *testing.B, e *Engine, keys []Key, limit *gcra.Limit) {
 	for j := range keys {
-		e.Announce(0, keys[j].Hash)
+		e.Announce(&keys[j])
 	}
 	e.Preload()
 	var decision gcra.Decision

@@ -69,7 +69,7 @@ func (t *Table) checkSegment(s *segment) error {
 				if at := position(hash); at < s.start || at >= s.end() {
 					return fmt.Errorf("keyspace: %q of %#x is in the segment of %#x", key, at, s.start)
 				}
-				if found, at := s.find(hash, key); found != g || at != slot {
+				if found, at := s.find(s.at(s.home(hash)), hash, key); found != g || at != slot {
 					return fmt.Errorf("keyspace: %q in block %d, group %d, slot %d is not found there", key, b, i, slot)
 				}
 				bytes += recordBytes(len(key))

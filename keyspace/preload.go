@@ -9,74 +9,64 @@ const PreloadKeys = 64
 // instructions ahead, has as many misses under way as it can. Finding out where the next link is stands between such loops:
 // a wrong guess there would throw away the loads behind it.
 //
-// The zero Preload is ready. It is for one goroutine at a time, and holds no memory of a table between runs.
+// The zero Preload is ready. It is for one goroutine at a time, and may hold on to the memory of a table until its next run.
 type Preload struct {
 	keys    int
-	chains  [PreloadKeys]chain
+	places  [PreloadKeys]Place
 	records [PreloadKeys]*byte
 	sum     uint64 // of what was loaded: it has no meaning, but keeps the loads from being optimized away
 }
 
-// A chain is what a lookup reads, as far as it is known.
-type chain struct {
-	segment *segment
-	group   *group
-	hash    uint64
-}
-
-// Add adds the key with this hash in the table, and reports whether there is room for another.
-func (p *Preload) Add(t *Table, hash uint64) (more bool) {
-	c := &p.chains[p.keys]
-	c.segment, c.hash = t.segmentOf(hash), hash
+// Add adds the key with this hash in the table, and returns its place, to be used after Run. There must be room: see Full.
+func (p *Preload) Add(t *Table, hash uint64) *Place {
+	place := &p.places[p.keys]
+	place.table, place.rebuilds, place.hash = t, t.rebuilds, hash
+	place.segment = t.segmentOf(hash)
 	p.keys++
-	return p.keys < PreloadKeys
+	return place
 }
 
-// Run loads what was added, and forgets it. Between Add and Run no table may change.
+// Full reports whether there is no room for another key before the next run.
+func (p *Preload) Full() bool { return p.keys == PreloadKeys }
+
+// Run loads what was added. Between Add and Run no table may change.
 func (p *Preload) Run(now int64) {
-	chains := p.chains[:p.keys]
+	places := p.places[:p.keys]
 	sum := 0
-	for i := range chains {
-		sum += len(chains[i].segment.groups)
+	for i := range places {
+		sum += len(places[i].segment.groups)
 	}
 	p.sum += uint64(sum)
-	p.loadGroups(chains)
-	p.loadRecords(chains, now)
-	clear(chains)
-	clear(p.records[:p.keys])
+	p.loadGroups(places)
+	p.loadRecords(places, now)
 	p.keys = 0
 }
 
-func (p *Preload) loadGroups(chains []chain) {
-	for i := range chains {
-		c := &chains[i]
-		if s := c.segment; len(s.groups) > 0 {
-			c.group = s.at(s.home(c.hash))
-		} else {
-			c.group = &emptyGroup
-		}
+func (p *Preload) loadGroups(places []Place) {
+	for i := range places {
+		places[i].locateGroup()
 	}
 	var sum uint64
-	for i := range chains {
-		g := chains[i].group
+	for i := range places {
+		g := places[i].group
 		sum += g.tags + uint64(g.values[slotsPerGroup-1])
 	}
 	p.sum += sum
 }
 
 // loadRecords loads for each key the record that may be its own, or else the one that its insertion may use again.
-func (p *Preload) loadRecords(chains []chain, now int64) {
-	records := p.records[:len(chains)]
-	for i := range chains {
-		g := chains[i].group
-		m, seats := g.matching(tagOf(chains[i].hash)), g.reusable(now)
+func (p *Preload) loadRecords(places []Place, now int64) {
+	records := p.records[:len(places)]
+	for i := range places {
+		g := places[i].group
+		m, seats := g.matching(tagOf(places[i].hash)), g.reusable(now)
 		if m == 0 {
 			m = seats
 		}
 		records[i] = &noByte
 		if m != 0 {
 			if record := g.record(m.first()); record != noRecord {
-				records[i] = chains[i].segment.arena.at(record)
+				records[i] = places[i].segment.arena.at(record)
 			}
 		}
 	}
@@ -87,8 +77,5 @@ func (p *Preload) loadRecords(chains []chain, now int64) {
 	p.sum += sum
 }
 
-// What there is to load where there is nothing.
-var (
-	emptyGroup group
-	noByte     byte
-)
+// noByte is what there is to load where there is no record.
+var noByte byte

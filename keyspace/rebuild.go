@@ -52,6 +52,7 @@ func (t *Table) gather(s *segment) []entry { return t.entriesFrom(s, 0) }
 
 // regroup leaves the segment with the given number of blocks, all slots empty.
 func (t *Table) regroup(s *segment, blocks int) {
+	t.rebuilds++
 	if surplus := len(s.groups) - blocks; surplus > 0 {
 		t.groupPool.give(s.groups[blocks:])
 		s.groups = s.groups[:blocks]

@@ -72,25 +72,36 @@ func (s *segment) next(p probe) probe {
 
 func (s *segment) at(p probe) *group { return s.groups[p.block].at(p.group) }
 
-// find returns the group and slot of key's entry, or nil. It ends at the first group that no probe has passed.
-func (s *segment) find(hash uint64, key []byte) (*group, int) {
-	if len(s.groups) == 0 {
+// find returns the group and slot of key's entry, or nil. It ends at the first group that no probe has passed, most often
+// the home group.
+func (s *segment) find(home *group, hash uint64, key []byte) (*group, int) {
+	if slot, found := s.findIn(home, hash, key); found {
+		return home, slot
+	}
+	if !home.passed() {
 		return nil, 0
 	}
-	tag, p := tagOf(hash), s.home(hash)
-	for range len(s.groups) * groupsPerBlock { // all of them may have been passed
+	p := s.home(hash)
+	for range len(s.groups)*groupsPerBlock - 1 { // all of them may have been passed
+		p = s.next(p)
 		g := s.at(p)
-		for m := g.matching(tag); m != 0; m = m.rest() {
-			if slot := m.first(); s.arena.holds(g.record(slot), key) {
-				return g, slot
-			}
+		if slot, found := s.findIn(g, hash, key); found {
+			return g, slot
 		}
 		if !g.passed() {
 			break
 		}
-		p = s.next(p)
 	}
 	return nil, 0
+}
+
+func (s *segment) findIn(g *group, hash uint64, key []byte) (slot int, found bool) {
+	for m := g.matching(tagOf(hash)); m != 0; m = m.rest() {
+		if slot := m.first(); s.arena.holds(g.record(slot), key) {
+			return slot, true
+		}
+	}
+	return 0, false
 }
 
 // A seat is the slot that a new entry will have.
@@ -133,14 +144,10 @@ func (s *segment) seatIn(g *group, keyBytes int, now int64) (best seat) {
 	return best
 }
 
-// settle puts a new entry into a slot of its home group that is free or whose entry is dead, if one has a record of the
+// settle puts a new entry into a slot of its home group g that is free or whose entry is dead, if one has a record of the
 // key's length: what nearly every insertion does where keys come and go. It looks at no other group and moves nothing, so
 // it stands back where dead entries of another home must be recalled. grown is 1 if there is an entry more than before.
-func (s *segment) settle(hash uint64, key []byte, value, now int64) (grown int, ok bool) {
-	if len(s.groups) == 0 {
-		return 0, false
-	}
-	g := s.at(s.home(hash))
+func (s *segment) settle(g *group, hash uint64, key []byte, value, now int64) (grown int, ok bool) {
 	reusable := g.reusable(now)
 	if g.hasDisplaced() && g.anyDisplaced(reusable&g.full()) || int(s.live) >= s.capacity() {
 		return 0, false

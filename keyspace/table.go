@@ -25,6 +25,7 @@ type Table struct {
 	groupPool pool[groupBlock]
 	arenaPool pool[arenaBlock]
 	moves     moves
+	rebuilds  uint64 // of segments, since the table was made
 
 	entryScratch []entry
 	keyScratch   []byte
@@ -41,7 +42,7 @@ func New(hash func(key []byte) uint64) *Table {
 
 // reset makes the table empty and lets go of all its memory.
 func (t *Table) reset() {
-	*t = Table{hash: t.hash, directory: []*segment{newSegment(0, 0)}, deepest: 1, segments: 1, moves: t.moves}
+	*t = Table{hash: t.hash, directory: []*segment{newSegment(0, 0)}, deepest: 1, segments: 1, moves: t.moves, rebuilds: t.rebuilds + 1}
 }
 
 // segmentOf returns the segment of the entries with this hash.
@@ -50,7 +51,16 @@ func (t *Table) segmentOf(hash uint64) *segment { return t.directory[t.index(pos
 // Find returns a pointer to key's value, or nil if the table does not have the key. Writing through the pointer
 // updates the entry; it is good until the next Insert, Delete or Sweep.
 func (t *Table) Find(hash uint64, key []byte) *int64 {
-	g, slot := t.segmentOf(hash).find(hash, key)
+	var place Place
+	return t.FindAt(&place, hash, key)
+}
+
+// FindAt is Find for a caller who may have the key's place already. It has it afterwards.
+func (t *Table) FindAt(place *Place, hash uint64, key []byte) *int64 {
+	if !place.isFor(t, hash) {
+		t.locate(place, hash)
+	}
+	g, slot := place.segment.find(place.group, hash, key)
 	if g == nil {
 		return nil
 	}
@@ -61,14 +71,23 @@ func (t *Table) Find(hash uint64, key []byte) *int64 {
 // if it takes a rebuild of the key's segment, the segment's dead entries are dropped first. It panics on a key longer
 // than MaxKeyBytes.
 func (t *Table) Insert(hash uint64, key []byte, value, now int64) {
+	var place Place
+	t.InsertAt(&place, hash, key, value, now)
+}
+
+// InsertAt is Insert for a caller who may have the key's place already.
+func (t *Table) InsertAt(place *Place, hash uint64, key []byte, value, now int64) {
 	if len(key) > MaxKeyBytes {
 		panic("keyspace: Insert of a key longer than MaxKeyBytes")
 	}
 	if invariants.Enabled && t.Find(hash, key) != nil {
 		panic("keyspace: Insert of a key that is there")
 	}
-	s := t.segmentOf(hash)
-	if grown, ok := s.settle(hash, key, value, now); ok {
+	if !place.isFor(t, hash) {
+		t.locate(place, hash)
+	}
+	s := place.segment
+	if grown, ok := s.settle(place.group, hash, key, value, now); ok {
 		t.entries += grown
 		t.checkAfter(s)
 		return
@@ -126,8 +145,10 @@ func (t *Table) remove(s *segment, g *group, slot int) {
 
 // Delete removes key's entry and reports whether there was one.
 func (t *Table) Delete(hash uint64, key []byte) bool {
-	s := t.segmentOf(hash)
-	g, slot := s.find(hash, key)
+	var place Place
+	t.locate(&place, hash)
+	s := place.segment
+	g, slot := s.find(place.group, hash, key)
 	if g == nil {
 		return false
 	}

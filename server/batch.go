@@ -1,6 +1,7 @@
 package server
 
 import (
+	"slices"
 	"time"
 
 	"github.com/cellserver/cellserver/engine"
@@ -147,12 +148,14 @@ func (p *parcel) arrive(l *loop) {
 func (l *loop) executeParcel(p *parcel, of *loop) {
 	e := of.engine
 	e.Advance(l.now)
-	for _, c := range p.calls {
-		e.Announce(c.key.DB, c.key.Hash)
-	}
-	e.Preload()
-	for _, c := range p.calls {
-		c.reply = l.apply(c, e, c.reply)
+	for calls := range slices.Chunk(p.calls, keyspace.PreloadKeys) {
+		for _, c := range calls {
+			e.Announce(&c.key)
+		}
+		e.Preload()
+		for _, c := range calls {
+			c.reply = l.apply(c, e, c.reply)
+		}
 	}
 	p.position = of.handOver(l.now)
 }
@@ -170,10 +173,8 @@ func (l *loop) execute(b *batch) {
 		l.dispatch(b)
 	}
 	l.engine.Advance(l.now)
-	for calls := b.calls; len(calls) > 0; {
-		n := min(len(calls), keyspace.PreloadKeys)
-		l.executeOwn(b, calls[:n])
-		calls = calls[n:]
+	for calls := range slices.Chunk(b.calls, keyspace.PreloadKeys) {
+		l.executeOwn(b, calls)
 	}
 	b.position = max(b.position, l.handOver(l.now))
 	b.spent += l.server.clock.uptime() - started
@@ -186,7 +187,7 @@ func (l *loop) execute(b *batch) {
 func (l *loop) executeOwn(b *batch, calls []call) {
 	for i := range calls {
 		if c := &calls[i]; c.shard == l.index {
-			l.engine.Announce(c.key.DB, c.key.Hash)
+			l.engine.Announce(&c.key)
 		}
 	}
 	l.engine.Preload()

@@ -1,0 +1,35 @@
+package keyspace
+
+// A Place is where a key's entry is looked for first: its segment and home group in a table, found once for all that a call
+// does with the key. FindAt and InsertAt take one and see to it that it is right: a zero Place, one of another key and one
+// that a rebuild has made wrong are found anew, so any may be given.
+type Place struct {
+	table    *Table
+	rebuilds uint64 // of the table when the place was found; another number, and the group may have moved
+	hash     uint64
+	segment  *segment
+	group    *group // emptyGroup where the segment has none
+}
+
+// emptyGroup stands for the home group in a segment that has no groups. Nothing is ever put into it.
+var emptyGroup group
+
+func (p *Place) isFor(t *Table, hash uint64) bool {
+	return p.hash == hash && p.table == t && p.rebuilds == t.rebuilds
+}
+
+// locate makes p the place of the key with this hash.
+func (t *Table) locate(p *Place, hash uint64) {
+	p.table, p.rebuilds, p.hash = t, t.rebuilds, hash
+	p.segment = t.segmentOf(hash)
+	p.locateGroup()
+}
+
+// locateGroup goes on from the segment to the group.
+func (p *Place) locateGroup() {
+	if s := p.segment; len(s.groups) > 0 {
+		p.group = s.at(s.home(p.hash))
+	} else {
+		p.group = &emptyGroup
+	}
+}
