@@ -77,16 +77,19 @@ func (b *batch) full() bool {
 }
 
 // add returns a call for loop.add and its callers to fill in: it has the fields of its earlier use, of which those that
-// its kind of command does not use mean nothing, and an empty reply buffer. Clearing them all first took as long as
-// parsing an argument.
+// its kind of command does not use mean nothing. Clearing them all first took as long as parsing an argument.
 func (b *batch) add() *call {
 	b.calls = b.calls[:len(b.calls)+1]
-	c := &b.calls[len(b.calls)-1]
-	c.reply = c.reply[:0]
+	return &b.calls[len(b.calls)-1]
+}
+
+// freshReply returns an empty buffer for a reply that can't go to the connection's output at once: that of the call's
+// last use, unless it was for a long one.
+func (c *call) freshReply() []byte {
 	if cap(c.reply) > keptReplyBytes {
-		c.reply = nil
+		return nil
 	}
-	return c
+	return c.reply[:0]
 }
 
 // keep copies the words of a command into the batch; the parser's slice is good for one command only.
@@ -154,7 +157,7 @@ func (l *loop) executeParcel(p *parcel, of *loop) {
 		}
 		e.Preload()
 		for _, c := range calls {
-			c.reply = l.apply(c, e, c.reply)
+			c.reply = l.apply(c, e, c.freshReply())
 		}
 	}
 	p.position = of.handOver(l.now)
@@ -196,7 +199,7 @@ func (l *loop) executeOwn(b *batch, calls []call) {
 		switch {
 		case c.shard != l.index:
 		case b.staged:
-			c.reply = l.apply(c, l.engine, c.reply)
+			c.reply = l.apply(c, l.engine, c.freshReply())
 		case c.mute:
 			l.apply(c, l.engine, nil)
 		default:

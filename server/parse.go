@@ -233,8 +233,9 @@ func (l *loop) takesShortCalls(c *conn) bool {
 // addShortCalls takes in the calls of CL.THROTTLE that data begins with, as far as resp.NextThrottle knows them for such,
 // and returns what follows. They would be the same calls on the way that all commands go: this is but shorter.
 func (l *loop) addShortCalls(b *batch, c *conn, data []byte) (rest []byte) {
+	var integers [4]int64
 	for len(b.calls) < cap(b.calls) {
-		key, maxBurst, count, period, quantity, n := c.parser.NextThrottle(data)
+		key, n := c.parser.NextThrottle(data, &integers)
 		if n == 0 {
 			return data
 		}
@@ -244,7 +245,7 @@ func (l *loop) addShortCalls(b *batch, c *conn, data []byte) (rest []byte) {
 		call.conn, call.command, call.mute, call.err = c, l.server.throttle, false, nil
 		call.key.DB, call.key.Hash, call.key.Bytes = c.db, l.server.hasher.Sum(key), key
 		call.shard = l.server.shardOfHash(call.key.Hash)
-		call.limit.MaxBurst, call.limit.Count, call.limit.Period, call.quantity = maxBurst, count, period, quantity
+		call.limit.MaxBurst, call.limit.Count, call.limit.Period, call.quantity = integers[0], integers[1], integers[2], integers[3]
 	}
 	return data
 }
