@@ -1,6 +1,7 @@
 package keyspace
 
-// PreloadKeys is how many keys a Preload takes: what a pass of an event loop decides together.
+// PreloadKeys is how many keys a Preload takes: enough for misses to overlap, and so few that what is loaded, some 16 KiB,
+// is in the first-level cache still when it is used. From 16 to 128 it makes no difference that could be measured.
 const PreloadKeys = 64
 
 // A Preload loads the cache lines that lookups of a batch of keys will need, and insertions at now, before the first is made.

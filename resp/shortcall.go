@@ -11,11 +11,11 @@ const (
 	maxShortDigits = 8
 )
 
-// shortHead in three words that overlap, as they are compared. letters are the bits that a letter in lower case has and
-// one in upper case has not.
+// shortHead in three words that overlap, in lower case, as they are compared; and for each letter in them the bit, 0x20 or
+// ' ', that it lacks in upper case.
 var (
 	headWords   = [3]uint64{word("*5\r\n$11\r"), word("\ncl.thro"), word("rottle\r\n")}
-	headLetters = [3]uint64{0, word("\x00\x20\x20\x00\x20\x20\x20\x20"), word("\x20\x20\x20\x20\x20\x20\x00\x00")}
+	headLetters = [3]uint64{0, word("\x00  \x00    "), word("      \x00\x00")}
 )
 
 // NextThrottle takes the call of CL.THROTTLE that buf begins with, if it is one as clients usually send it: a multibulk command
