@@ -37,6 +37,11 @@
 // were cut into packets (Redis lets a too long line pass if it arrives in one
 // piece), and in that a zero byte does not end a line.
 //
+// Nearly all that comes are calls of CL.THROTTLE in one form, and
+// [Parser.NextThrottle] takes such a call whole. It is a short cut through the
+// rules above, not an exception to them: what it makes of a call is what Next
+// and [ParseInt] would.
+//
 // # Replies
 //
 // A [Writer] appends replies to a buffer. RESP3 has types that RESP2 lacks;
