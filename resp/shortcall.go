@@ -6,8 +6,8 @@ const (
 	shortHead = "*5\r\n$11\r\nCL.THROTTLE\r\n"
 	// leastShortCall is the least that a call takes: an empty key and three digits.
 	leastShortCall = len(shortHead) + len("$0\r\n\r\n") + 3*len("$1\r\n0\r\n")
-	// maxShortKey is what a header of two digits can say, maxShortDigits what can be read at once.
-	maxShortKey    = 99
+	// maxShortKey is what a header of three digits can say, maxShortDigits what can be read at once.
+	maxShortKey    = 999
 	maxShortDigits = 8
 )
 
@@ -19,7 +19,7 @@ var (
 )
 
 // NextThrottle takes the call of CL.THROTTLE that buf begins with, if it is one as clients usually send it: a multibulk command
-// of 5 or 6 words that is all there, with a key of less than 100 bytes and integers of 1 to 8 digits. It returns the key, a
+// of 5 or 6 words that is all there, with a key of less than 1,000 bytes and integers of 1 to 8 digits. It returns the key, a
 // sub-slice of buf, and the number of bytes it is done with, and puts max_burst, count, period and quantity, which is 1
 // where there is none, into integers. For all else, right or wrong, that number is 0 and integers mean nothing: it is for
 // Next, which makes of a call what this does.
@@ -38,7 +38,11 @@ func (p *Parser) NextThrottle(buf []byte, integers *[4]int64) (key []byte, n int
 	if uint(words-5) > 1 || !isShortHead(first, buf) {
 		return nil, 0
 	}
-	length, size := shortHeader(binary.LittleEndian.Uint32(buf[len(shortHead):]))
+	header := binary.LittleEndian.Uint64(buf[len(shortHead):])
+	length, size := shortHeader(uint32(header))
+	if size == 0 {
+		length, size = threeDigitHeader(header)
+	}
 	body := len(shortHead) + size
 	end := body + length
 	if size == 0 || end > len(buf) {
@@ -72,6 +76,15 @@ func isShortHead(first uint64, buf []byte) bool {
 	second := binary.LittleEndian.Uint64(buf[8:]) | headLetters[1]
 	third := binary.LittleEndian.Uint64(buf[len(shortHead)-8:]) | headLetters[2]
 	return (first^headWords[0])&^0xff00|(second^headWords[1])|(third^headWords[2]) == 0
+}
+
+// threeDigitHeader is shortHeader for a length of 100 to 999, of the first eight bytes.
+func threeDigitHeader(header uint64) (length, size int) {
+	hundreds, tens, ones := header>>8&0xff-'0', header>>16&0xff-'0', header>>24&0xff-'0'
+	if header&0xff != '$' || header>>32&0xff != '\r' || hundreds-1 >= 9 || tens > 9 || ones > 9 {
+		return 0, 0
+	}
+	return int(hundreds*100 + tens*10 + ones), len("$100\r\n")
 }
 
 // A shortInteger is an argument of 1 to 8 digits, and after a shorter one whatever follows it.
