@@ -307,6 +307,27 @@ func TestFastRates(t *testing.T) {
 	}
 }
 
+// TestWholeNanoseconds: the interval is cut to whole nanoseconds, so rates near one token a nanosecond are coarse: 600 million a
+// second take 1 ns for each token and not 1.67, and above 10⁹ a second nothing is left of the interval.
+func TestWholeNanoseconds(t *testing.T) {
+	const now = 1_700_000_000_000_000_000
+	for _, row := range []struct{ count, tat int64 }{
+		{100_000_000, now + 10_000_000},
+		{600_000_000, now + 1_000_000},
+		{1_000_000_000, now + 1_000_000},
+	} {
+		var decision Decision
+		limit := Limit{MaxBurst: row.count - 1, Count: row.count, Period: 1}
+		if err := Decide(now, now, &limit, 1_000_000, &decision); err != nil || decision.TAT != row.tat {
+			t.Errorf("a million of %d a second: TAT %d, %v, want %d", row.count, decision.TAT, err, row.tat)
+		}
+	}
+	limit := Limit{MaxBurst: 5, Count: 1_000_000_001, Period: 1}
+	if err := Decide(now, now, &limit, 1, &Decision{}); err != ErrZeroRate {
+		t.Errorf("more than one token a nanosecond: %v", err)
+	}
+}
+
 // TestErrors holds each limit at its last good value and one past it, and the texts clients see.
 func TestErrors(t *testing.T) {
 	const (
