@@ -30,7 +30,6 @@ type Engine struct {
 	watches   map[watchedKey]*watch // keys whose changes are counted; nil: none
 	effects   Effects               // is told of every change; nil: nobody is
 	preload   keyspace.Preload
-	place     keyspace.Place // of the last key that was not announced
 }
 
 // Stats counts what happened since the engine was made.
@@ -101,9 +100,10 @@ func (e *Engine) Preload() { e.preload.Run(e.now) }
 
 // Throttle applies one CL.THROTTLE call and puts the outcome into decision. An error changes nothing; its text is the reply.
 func (e *Engine) Throttle(key *Key, limit *gcra.Limit, quantity int64, decision *gcra.Decision) error {
+	var unknown keyspace.Place
 	table, place := e.databases[key.DB], key.place
 	if place == nil {
-		place = &e.place
+		place = &unknown
 	}
 	entry := table.FindAt(place, key.Hash, key.Bytes)
 	stored := e.now
@@ -229,7 +229,7 @@ func (e *Engine) Flush(db int) {
 	}
 	e.countFlush(db)
 	e.databases[db] = keyspace.New(e.hasher.Sum)
-	e.preload, e.place = keyspace.Preload{}, keyspace.Place{} // they hold on to the old one
+	e.preload = keyspace.Preload{} // it holds on to the old one
 	e.sweeps[db] = sweep{}
 	e.stats.Changes++
 }

@@ -20,12 +20,16 @@ func (p *Place) isFor(t *Table, hash uint64) bool {
 
 // locate makes p the place of the key with this hash.
 func (t *Table) locate(p *Place, hash uint64) {
-	p.table, p.rebuilds, p.hash = t, t.rebuilds, hash
-	p.segment = t.segmentOf(hash)
+	t.locateSegment(p, hash)
 	p.locateGroup()
 }
 
-// locateGroup goes on from the segment to the group.
+// locateSegment is the first half of locate, and locateGroup, from the segment to the group, the second.
+func (t *Table) locateSegment(p *Place, hash uint64) {
+	p.table, p.rebuilds, p.hash = t, t.rebuilds, hash
+	p.segment = t.segmentOf(hash)
+}
+
 func (p *Place) locateGroup() {
 	if s := p.segment; len(s.groups) > 0 {
 		p.group = s.at(s.home(p.hash))

@@ -21,8 +21,7 @@ type Preload struct {
 // Add adds the key with this hash in the table, and returns its place, to be used after Run. There must be room: see Full.
 func (p *Preload) Add(t *Table, hash uint64) *Place {
 	place := &p.places[p.keys]
-	place.table, place.rebuilds, place.hash = t, t.rebuilds, hash
-	place.segment = t.segmentOf(hash)
+	t.locateSegment(place, hash)
 	p.keys++
 	return place
 }

@@ -33,7 +33,7 @@ type Server struct {
 	clock        clock
 	hasher       keyspace.Hasher
 	commands     *commandTable
-	throttle     *command // what CL.THROTTLE is called by its own name; nil: renamed
+	throttle     *command // what answers to the name CL.THROTTLE; nil: nothing, since it was renamed
 	loops        []*loop
 	allShards    []int // the numbers of all of them
 	listeners    []net.Listener
