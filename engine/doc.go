@@ -18,7 +18,9 @@
 //
 // # Change
 //
-// State changes only by the effects "key has this TAT", "key is gone", "database is empty" and "two databases have changed places". Store, Delete,
-// Flush and Swap are those effects themselves, which is what a log or a replica needs, and Throttle ends in one of the first two or in
-// none. Refused calls and reads change nothing. Changes counts them.
+// State changes only by the effects "key has this TAT", "key is gone", "database is empty" and "two databases have changed
+// places". Store, Delete, Flush and Swap are those effects themselves, and Throttle ends in one of the first two or in none;
+// refused calls and reads change nothing. Every effect is told to the sinks that are attached (type Effects): the log, the
+// counts of watched keys, and whatever else wants to follow the shard. Nothing else has to be told of a change, and a caller
+// that makes one has nothing to remember.
 package engine

@@ -27,8 +27,9 @@ type Engine struct {
 	sweeps    [Databases]sweep
 	now       int64 // Unix ns, the latest time told
 	stats     Stats
-	watches   map[watchedKey]*watch // keys whose changes are counted; nil: none
-	effects   Effects               // is told of every change; nil: nobody is
+	effects   Effects // is told of every change: the one sink, or all of them; nil: there is none
+	sinks     fanOut
+	watches   *watches // a sink while keys are watched; nil: none is
 	preload   keyspace.Preload
 }
 
@@ -36,7 +37,7 @@ type Engine struct {
 type Stats struct {
 	Allowed uint64 // CL.THROTTLE calls let pass
 	Limited uint64 // CL.THROTTLE calls refused
-	Changes uint64 // effects: stores, deletes and one for each flushed database
+	Changes uint64 // effects, but for flushes of what was empty
 	Hits    uint64 // lookups that found a live key
 	Misses  uint64 // lookups that did not
 	Expired uint64 // entries reclaimed by Sweep
@@ -56,22 +57,10 @@ func (s *Stats) Add(other Stats) {
 func New(hasher keyspace.Hasher) *Engine {
 	e := &Engine{hasher: hasher}
 	for db := range e.databases {
-		e.countFlush(db)
 		e.databases[db] = keyspace.New(hasher.Sum)
 	}
 	return e
 }
-
-// Effects is told of changes as they are made, so that they can be logged. The key is good until the call returns.
-type Effects interface {
-	Set(db int, hash uint64, key []byte, tatNanos int64)
-	Delete(db int, hash uint64, key []byte)
-	// Forget says that a database is emptied, and what came before on its keys is void.
-	Forget(db int)
-}
-
-// Record has all changes from now on told to effects; nil ends that.
-func (e *Engine) Record(effects Effects) { e.effects = effects }
 
 // Advance tells the engine the time, in Unix nanoseconds. An earlier time than one told before is ignored.
 func (e *Engine) Advance(now int64) { e.now = max(e.now, now) }
@@ -189,27 +178,6 @@ func (e *Engine) Store(key Key, tatNanos int64) {
 	e.stored(&key, tatNanos)
 }
 
-// stored and deleted note an effect on one key.
-func (e *Engine) stored(key *Key, tatNanos int64) {
-	e.stats.Changes++
-	if e.effects != nil {
-		e.effects.Set(key.DB, key.Hash, key.Bytes, tatNanos)
-	}
-	if e.watches != nil {
-		e.countChange(key)
-	}
-}
-
-func (e *Engine) deleted(key *Key) {
-	e.stats.Changes++
-	if e.effects != nil {
-		e.effects.Delete(key.DB, key.Hash, key.Bytes)
-	}
-	if e.watches != nil {
-		e.countChange(key)
-	}
-}
-
 // Delete removes the key and says whether it was there, alive.
 func (e *Engine) Delete(key Key) bool {
 	_, live := e.peek(key)
@@ -221,35 +189,31 @@ func (e *Engine) Delete(key Key) bool {
 }
 
 // Flush empties one database. It takes the same time whatever the database holds: the old table is left to the
-// garbage collector.
+// garbage collector. It is told as an effect even where the shard has nothing in the database, for others may.
 func (e *Engine) Flush(db int) {
-	e.forget(db)
+	if e.effects != nil {
+		e.effects.Flush(db)
+	}
 	if e.databases[db].Len() == 0 {
 		return
 	}
-	e.countFlush(db)
 	e.databases[db] = keyspace.New(e.hasher.Sum)
 	e.preload = keyspace.Preload{} // it holds on to the old one
 	e.sweeps[db] = sweep{}
 	e.stats.Changes++
 }
 
-// Swap exchanges the contents of two databases. It is not told as an effect: whoever
-// records those has to see to it.
+// Swap exchanges the contents of two databases.
 func (e *Engine) Swap(a, b int) {
 	if a == b {
 		return
 	}
-	e.countSwap(a, b)
+	if e.effects != nil {
+		e.effects.Swap(a, b)
+	}
 	e.databases[a], e.databases[b] = e.databases[b], e.databases[a]
 	e.sweeps[a], e.sweeps[b] = e.sweeps[b], e.sweeps[a]
 	e.stats.Changes++
-}
-
-func (e *Engine) forget(db int) {
-	if e.effects != nil {
-		e.effects.Forget(db)
-	}
 }
 
 // Len returns how many entries a database holds, dead ones that were not swept yet included.

@@ -42,8 +42,8 @@ func (b *Batch) Delete(db int, hash uint64, key []byte) {
 	b.record(db, hash, key).gone = true
 }
 
-// Forget drops the effects on a database that has been emptied. [Log.FlushDatabase] records that it has.
-func (b *Batch) Forget(db int) {
+// Flush drops the effects on a database that is emptied. That it is has to be recorded beside the batch.
+func (b *Batch) Flush(db int) {
 	kept := b.records[:0]
 	for _, r := range b.records {
 		if int(r.db) != db {

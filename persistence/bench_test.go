@@ -74,9 +74,9 @@ func BenchmarkLog(b *testing.B) {
 	s := openShop(b, at, Settings{Policy: No})
 	fill := func() {
 		for i := range benchKeys {
-			s.batches[0].Set(0, uint64(i)*0x9e3779b97f4a7c15, benchKey(i), later)
+			s.shards[0].Set(0, uint64(i)*0x9e3779b97f4a7c15, benchKey(i), later)
 		}
-		s.log.Append(&s.batches[0])
+		s.shards[0].Append()
 	}
 	b.Run("write", func(b *testing.B) {
 		for b.Loop() {

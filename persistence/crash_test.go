@@ -229,7 +229,8 @@ func (c *trial) crash() {
 			continue
 		}
 		at := c.place
-		c.shop = &shop{t: c.t, place: at, disk: c.disk, log: log, state: found, now: c.now + second}
+		c.shop = &shop{t: c.t, place: at, disk: c.disk, state: found, now: c.now + second}
+		c.follow(log, nil)
 		c.restart(found)
 		if log.RewriteDue(c.now) && c.shop.rewrite() != nil {
 			continue

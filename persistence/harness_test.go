@@ -81,15 +81,15 @@ func sameState(t testing.TB, got, want *state) {
 
 var testPlace = Place{Dir: ".", DirName: "appendonlydir", FileName: "appendonly.aof"}
 
-// a shop is a server as persistence sees it: two shards with a batch each, a keyspace, a log.
+// a shop is a server as persistence sees it: two shards, a keyspace, a log.
 type shop struct {
-	t       testing.TB
-	place   Place
-	disk    *vfs.Disk
-	log     *Log
-	state   *state
-	batches [2]Batch
-	now     int64
+	t      testing.TB
+	place  Place
+	disk   *vfs.Disk
+	log    *Log
+	state  *state
+	shards [2]*ShardLog
+	now    int64
 }
 
 // openShop starts a server on what is in the place, and does the first rewrite if the log waits for one.
@@ -104,12 +104,18 @@ func openShop(t testing.TB, at Place, settings Settings) *shop {
 	if err != nil {
 		loaded = nil
 	}
-	s.log, err = OpenLog(at, settings, loaded, s.now)
-	must(t, err)
+	s.follow(OpenLog(at, settings, loaded, s.now))
 	if s.log.RewriteDue(s.now) {
 		must(t, s.rewrite())
 	}
 	return s
+}
+
+// follow has the shards tell a log that was just opened.
+func (s *shop) follow(log *Log, err error) {
+	s.t.Helper()
+	must(s.t, err)
+	s.log, s.shards = log, [2]*ShardLog{log.Shard(true), log.Shard(false)}
 }
 
 var loadOptions = LoadOptions{NowNanos: now, Databases: 16, TruncatedOK: true}
@@ -129,38 +135,36 @@ func hashOf(key string) uint64 {
 	return h
 }
 
-func (s *shop) batch(key string) *Batch { return &s.batches[hashOf(key)%2] }
+func (s *shop) shard(key string) *ShardLog { return s.shards[hashOf(key)%2] }
 
 func (s *shop) set(db int, key string, tat int64) {
 	s.state.tats[place{db, key}] = tat
-	s.batch(key).Set(db, hashOf(key), []byte(key), tat)
+	s.shard(key).Set(db, hashOf(key), []byte(key), tat)
 }
 
 func (s *shop) del(db int, key string) {
 	delete(s.state.tats, place{db, key})
-	s.batch(key).Delete(db, hashOf(key), []byte(key))
+	s.shard(key).Delete(db, hashOf(key), []byte(key))
 }
 
 func (s *shop) flush(db int) {
 	s.state.Flush(db)
-	for i := range s.batches {
-		s.batches[i].Forget(db)
+	for _, shard := range slices.Backward(s.shards[:]) {
+		shard.Flush(db)
 	}
-	s.log.FlushDatabase(db)
 }
 
 func (s *shop) swap(a, b int) {
 	s.state.Swap(a, b)
-	for i := range s.batches {
-		s.log.Append(&s.batches[i])
+	for _, shard := range slices.Backward(s.shards[:]) {
+		shard.Swap(a, b)
 	}
-	s.log.SwapDatabases(a, b)
 }
 
 // pass ends a pass of both loops.
 func (s *shop) pass() error {
-	for i := range s.batches {
-		s.log.Collect(&s.batches[i], s.now)
+	for _, shard := range s.shards {
+		shard.Collect(s.now)
 	}
 	return s.log.Commit(s.log.Position())
 }

@@ -177,17 +177,14 @@ func (l *Log) Append(b *Batch) (position uint64) {
 	return l.appended
 }
 
-// FlushDatabase records that a database was emptied. Whoever empties it holds all shards: their batches must have forgotten
-// the database, and must get no effect on it before this returns.
-func (l *Log) FlushDatabase(db int) {
+// flushDatabase and swapDatabases record what is done on all shards: see ShardLog.
+func (l *Log) flushDatabase(db int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.enqueue(item{db: db})
 }
 
-// SwapDatabases records that two databases were exchanged. Whoever does that holds all shards: their batches must have been
-// appended before, and a rewrite that has not come to Finish is worth nothing after it.
-func (l *Log) SwapDatabases(a, b int) {
+func (l *Log) swapDatabases(a, b int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.swaps++

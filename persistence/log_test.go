@@ -27,7 +27,7 @@ func TestBatchKeepsTheLastEffect(t *testing.T) {
 			want[p] = int64(i + 1)
 		}
 		if i%5000 == 4999 {
-			b.Forget(1)
+			b.Flush(1)
 			for p := range want {
 				if p.db == 1 {
 					delete(want, p)
@@ -458,9 +458,7 @@ func TestSwap(t *testing.T) {
 func TestSwapDuringTheFirstRewrite(t *testing.T) {
 	s := openShop(t, onDisk(vfs.NewDisk(1)), Settings{Policy: Always})
 	must(t, s.log.Close())
-	var err error
-	s.log, err = OpenLog(s.place, Settings{Policy: Always}, nil, s.now)
-	must(t, err)
+	s.follow(OpenLog(s.place, Settings{Policy: Always}, nil, s.now))
 	for range 3 {
 		r, err := s.log.Rewrite(RDBHeader{})
 		must(t, err)
@@ -486,8 +484,8 @@ func TestSwapDuringTheFirstRewrite(t *testing.T) {
 func TestClose(t *testing.T) {
 	s := openShop(t, onDisk(vfs.NewDisk(1)), Settings{Policy: EverySecond})
 	s.set(0, "k", later)
-	for i := range s.batches {
-		s.log.Append(&s.batches[i])
+	for _, shard := range s.shards {
+		shard.Append()
 	}
 	r, err := s.log.Rewrite(RDBHeader{})
 	must(t, err)

@@ -148,7 +148,7 @@ func merge(items []item) []item {
 			finish()
 			out = append(out, i)
 		default:
-			merged.Forget(i.db)
+			merged.Flush(i.db)
 			if !flushed[i.db] {
 				flushed[i.db] = true
 				out = append(out, i)

@@ -125,9 +125,7 @@ func TestNewLogOverOld(t *testing.T) {
 	s.set(0, "old", later)
 	must(t, s.pass())
 	must(t, s.log.Close())
-	var err error
-	s.log, err = OpenLog(s.place, Settings{Policy: Always}, nil, s.now)
-	must(t, err)
+	s.follow(OpenLog(s.place, Settings{Policy: Always}, nil, s.now))
 	r, err := s.log.Rewrite(RDBHeader{})
 	must(t, err)
 	got, _ := s.reload()

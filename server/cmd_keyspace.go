@@ -2,6 +2,7 @@ package server
 
 import (
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -70,8 +71,7 @@ func swapDB(l *loop, _ *conn, args [][]byte, w *resp.Writer) {
 		return
 	}
 	l.exclusively(l.server.allShards, func() {
-		l.server.logSwap(first, second)
-		for _, each := range l.server.loops {
+		for _, each := range slices.Backward(l.server.loops) { // the first last: see persistence.ShardLog
 			each.engine.Swap(first, second)
 		}
 	})
@@ -87,10 +87,9 @@ func flush(l *loop, args [][]byte, w *resp.Writer, databases []int) {
 	}
 	l.exclusively(l.server.allShards, func() {
 		for _, db := range databases {
-			for _, each := range l.server.loops {
+			for _, each := range slices.Backward(l.server.loops) { // the first last: see persistence.ShardLog
 				each.engine.Flush(db)
 			}
-			l.server.logFlush(db)
 		}
 	})
 	w.OK()

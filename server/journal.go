@@ -41,10 +41,22 @@ func (s *Server) logHeader() persistence.RDBHeader {
 // handOver gives the shard's changes to the log, if its policy wants them now. Whoever calls it has the shard. It returns the
 // log's position after them; 0: there was nothing to give.
 func (l *loop) handOver(nowNanos int64) (position uint64) {
-	if aof := l.server.aof.Load(); aof != nil {
-		return aof.Collect(&l.effects, nowNanos)
+	if l.journal != nil {
+		return l.journal.Collect(nowNanos)
 	}
 	return 0
+}
+
+// keepIn has the shard's changes told to a log from now on, to that alone; nil: to none.
+func (l *loop) keepIn(aof *persistence.Log) {
+	if l.journal != nil {
+		l.engine.Detach(l.journal)
+		l.journal = nil
+	}
+	if aof != nil {
+		l.journal = aof.Shard(l.index == 0)
+		l.engine.Attach(l.journal)
+	}
 }
 
 // logPosition is how much the log has been given; 0: there is none.
@@ -53,25 +65,6 @@ func (s *Server) logPosition() uint64 {
 		return aof.Position()
 	}
 	return 0
-}
-
-// logFlush tells the log that a database is emptied. Whoever calls it has all shards.
-func (s *Server) logFlush(db int) {
-	if aof := s.aof.Load(); aof != nil {
-		aof.FlushDatabase(db)
-	}
-}
-
-// logSwap tells the log that two databases change places. Whoever calls it has all shards, and exchanges them then.
-func (s *Server) logSwap(a, b int) {
-	aof := s.aof.Load()
-	if aof == nil || a == b {
-		return
-	}
-	for _, l := range s.loops {
-		aof.Append(&l.effects)
-	}
-	aof.SwapDatabases(a, b)
 }
 
 // commit makes what the batch has changed as safe as the log's policy says. If that fails its clients must not be told that
@@ -222,14 +215,11 @@ func (s *Server) applyAppendOnly(next *Config) error {
 			return errors.New("Unable to turn on AOF. Check server logs.")
 		}
 		s.tellOfUnlisted(opened)
-		s.tellOnShard(func(l *loop) { l.engine.Record(&l.effects) })
+		s.tellOnShard(func(l *loop) { l.keepIn(opened) })
 		s.aof.Store(opened) // the first rewrite is due at once; it comes to each loop after the message
 	case !next.AppendOnly && aof != nil:
 		s.aof.Store(nil)
-		s.tellOnShard(func(l *loop) {
-			l.engine.Record(nil)
-			l.effects = persistence.Batch{}
-		})
+		s.tellOnShard(func(l *loop) { l.keepIn(nil) })
 		s.logCloses.Go(func() { _ = aof.Close() }) // what it was to keep is not wanted any more
 	}
 	return nil
@@ -259,7 +249,9 @@ func (s *Server) closeLog() error {
 		return nil
 	}
 	for _, l := range s.loops {
-		aof.Append(&l.effects)
+		if l.journal != nil { // else the loop has ended before it was told of the log
+			l.journal.Append()
+		}
 	}
 	return aof.Close()
 }

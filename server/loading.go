@@ -78,9 +78,7 @@ func (s *Server) startAccepting() {
 func (s *Server) takeOver(engines []*engine.Engine, aof *persistence.Log) error {
 	err := s.onEachShard(func(l *loop) {
 		l.engine = engines[l.index]
-		if aof != nil {
-			l.engine.Record(&l.effects)
-		}
+		l.keepIn(aof)
 	})
 	if err == nil && aof != nil {
 		s.aof.Store(aof)

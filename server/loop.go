@@ -22,10 +22,10 @@ type loop struct {
 	owner         ownership
 	holds         []bool // the shards that the loop has taken for the step it is in; nil: in none
 	inbox         inbox
-	effects       persistence.Batch // the changes of the shard that the log does not have yet
-	stepped       uint64            // the log's position after the last step, for the batch that is being gathered
-	misconfigured error             // why changes must be refused now: the reply; nil: they need not
-	deferred      []*envelope       // that a busyPass could not deliver
+	journal       *persistence.ShardLog // takes the changes of the shard to the log; nil: there is none
+	stepped       uint64                // the log's position after the last step, for the batch that is being gathered
+	misconfigured error                 // why changes must be refused now: the reply; nil: they need not
+	deferred      []*envelope           // that a busyPass could not deliver
 	woken         atomic.Bool
 	poller        poller
 
