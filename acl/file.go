@@ -117,9 +117,11 @@ const newFileMode = 0o600
 
 // Save writes all users to an ACL file, in one step.
 func (s *Store) Save(path string) error {
+	s.saving.Lock()
+	defer s.saving.Unlock()
 	mode := fs.FileMode(newFileMode)
 	if old, err := os.Stat(path); err == nil {
 		mode = old.Mode().Perm()
 	}
-	return vfs.Replace(path, []byte(strings.Join(s.List(), "\n")+"\n"), mode)
+	return vfs.ReplaceAs(vfs.OS{}, path, []byte(strings.Join(s.List(), "\n")+"\n"), mode)
 }

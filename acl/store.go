@@ -27,6 +27,8 @@ type Store struct {
 	changing          sync.Mutex // held by who makes a new map or profile
 	channelsByDefault bool
 	configured        map[string]bool // those defined by lines of redis.conf
+
+	saving sync.Mutex // of an ACL file: one at a time
 }
 
 // NewStore makes a store with the default user, who may do everything without a password.

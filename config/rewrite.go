@@ -136,5 +136,5 @@ func replaceFile(path string, content []byte) (err error) {
 	if err != nil {
 		return cause(err)
 	}
-	return cause(vfs.Replace(path, content, info.Mode().Perm()))
+	return cause(vfs.ReplaceAs(vfs.OS{}, path, content, info.Mode().Perm()))
 }

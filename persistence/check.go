@@ -163,11 +163,7 @@ func cutTail(fsys vfs.FS, c *Checked) error {
 		return err
 	}
 	defer source.Close()
-	err = replaceFile(fsys, name, func(file vfs.File) error {
-		_, err := io.Copy(file, source)
-		return err
-	})
-	if err != nil {
+	if err := vfs.Copy(fsys, name, source); err != nil {
 		return err
 	}
 	file, err := fsys.Append(c.Path)

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -17,7 +16,6 @@ const (
 	manifestSuffix = ".manifest"
 	baseSuffix     = ".base.rdb"
 	incrSuffix     = ".incr.aof"
-	tempPrefix     = "temp-"
 	// manifestLineBytes is Redis's limit.
 	manifestLineBytes = 1024
 	// manifestBytes bounds a file that cannot be a manifest: thousands of increments.
@@ -194,29 +192,5 @@ func readManifest(fsys vfs.FS, path string) (manifest, error) {
 
 // writeManifest replaces the manifest in one step: when it returns without error, the new one is on disk. After an error either may be.
 func writeManifest(fsys vfs.FS, path string, m *manifest) error {
-	return replaceFile(fsys, path, func(file vfs.File) error {
-		_, err := file.Write(m.encode())
-		return err
-	})
-}
-
-// replaceFile writes a file under another name and, when all of it is on disk, gives it its own.
-func replaceFile(fsys vfs.FS, path string, write func(vfs.File) error) error {
-	dir, name := filepath.Split(path)
-	temp := filepath.Join(dir, tempPrefix+name)
-	file, err := fsys.Create(temp)
-	if err != nil {
-		return err
-	}
-	err = write(file)
-	if err == nil {
-		err = file.Sync()
-	}
-	if err = errors.Join(err, file.Close()); err != nil {
-		return err
-	}
-	if err := fsys.Rename(temp, path); err != nil {
-		return err
-	}
-	return fsys.SyncDir(filepath.Clean(dir))
+	return vfs.Replace(fsys, path, m.encode())
 }

@@ -112,7 +112,7 @@ func (d *disk) beginRewrite(l *Log, header RDBHeader) (*Rewrite, error) {
 	return &Rewrite{log: l, file: base, writer: NewRDBWriter(base, header), incr: d.current}, nil
 }
 
-func (d *disk) baseTemp() string { return d.place.path(tempPrefix + d.place.FileName + baseSuffix) }
+func (d *disk) baseTemp() string { return d.place.path(vfs.TempPrefix + d.place.FileName + baseSuffix) }
 
 // replaceIncrement starts an increment in place of one that is not in the manifest, if there is one.
 func (d *disk) replaceIncrement(clockNanos int64) error {

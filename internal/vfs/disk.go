@@ -37,6 +37,7 @@ const (
 	OpWrite    Kind = "write"
 	OpSync     Kind = "sync"
 	OpTruncate Kind = "truncate"
+	OpChmod    Kind = "chmod"
 )
 
 // Disk is a file system in memory. It is safe for concurrent use. NewDisk makes one.

@@ -277,6 +277,12 @@ func (f *diskFile) Size() (int64, error) {
 	return int64(len(f.node.data)), nil
 }
 
+func (f *diskFile) Chmod(fs.FileMode) error { // a Disk has no permissions
+	err := f.begin(OpChmod)
+	defer f.disk.mu.Unlock()
+	return err
+}
+
 func (f *diskFile) Close() error {
 	f.disk.mu.Lock()
 	defer f.disk.mu.Unlock()

@@ -7,5 +7,7 @@
 // succeeds. A name given, taken away or changed is on disk once SyncDir of its folder has succeeded; until then a crash may
 // undo any of these operations, each as a whole. Rename replaces what had the new name.
 //
+// [Replacement], and [Replace] and its relatives on top of it, are the one way in which a file takes another's place.
+//
 // A Disk does all of that at random, from a seed. Besides, its operations can be made to fail, and it can be full.
 package vfs

@@ -28,6 +28,14 @@ func (f osFile) Size() (int64, error) {
 	return info.Size(), nil
 }
 
+// Chmod sets the file's permissions. Windows has none of this kind.
+func (f osFile) Chmod(mode fs.FileMode) error {
+	if runtime.GOOS == "windows" {
+		return nil
+	}
+	return f.File.Chmod(mode)
+}
+
 // Truncate cuts the file, and has writing go on there: the system would leave it where it was, and fill the gap with zeros.
 func (f osFile) Truncate(size int64) error {
 	if err := f.File.Truncate(size); err != nil {

@@ -3,6 +3,7 @@ package vfs
 import (
 	"errors"
 	"io"
+	"io/fs"
 )
 
 // ErrLocked is what Lock says of a folder that somebody else has.
@@ -43,6 +44,8 @@ type File interface {
 	Sync() error
 	// Truncate cuts the file to size bytes, after which the next Write goes. It is on disk after Sync.
 	Truncate(size int64) error
+	// Chmod sets the file's permissions, where the system has such.
+	Chmod(mode fs.FileMode) error
 	// Size returns the file's length in bytes.
 	Size() (int64, error)
 }

@@ -307,6 +307,7 @@ func TestEveryOperationCanFail(t *testing.T) {
 		OpWrite:    func() error { return second(file.Write([]byte("x"))) },
 		OpSync:     file.Sync,
 		OpTruncate: func() error { return file.Truncate(0) },
+		OpChmod:    func() error { return file.Chmod(0o600) },
 	}
 	for kind, operation := range operations {
 		t.Run(fmt.Sprint(kind), func(t *testing.T) {
