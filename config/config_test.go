@@ -390,3 +390,12 @@ func TestRedisHasTheSameDirectives(t *testing.T) {
 		t.Errorf("Redis has no %v", ours)
 	}
 }
+
+// TestDefaultShards: half of the cores, and at least one.
+func TestDefaultShards(t *testing.T) {
+	for cores, want := range map[float64]int{0.2: 1, 1: 1, 1.5: 1, 2: 1, 3.9: 1, 4: 2, 16: 8, 1000: maxShards} {
+		if got := halfOf(cores); got != want {
+			t.Errorf("%v cores: %d shards, not %d", cores, got, want)
+		}
+	}
+}

@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strconv"
 	"strings"
 
+	"github.com/cellserver/cellserver/internal/cores"
 	"github.com/cellserver/cellserver/resp"
 )
 
@@ -216,14 +216,17 @@ func (directory) lines(text string) []string { return []string{Quote(text)} }
 // maxShards is the most event loops that one server runs: SCAN cursors carry the shard's number in 8 bits.
 const maxShards = 256
 
-// shardCount is a number of event loops; 0 stands for half of the cores: the kernel's network stack, the garbage collector
-// and the log want the other half.
+// shardCount is a number of event loops; 0 stands for half of the cores, or of the control group's CPU quota where that is less:
+// the kernel's network stack, the garbage collector and the log want the other half.
 type shardCount struct{ integer }
 
 func (k shardCount) parse(current string, words []string) (string, error) {
 	n, err := k.integer.parse(current, words)
 	if n == "0" {
-		n = strconv.Itoa(min(max(1, runtime.NumCPU()/2), maxShards))
+		n = strconv.Itoa(halfOf(cores.Available()))
 	}
 	return n, err
 }
+
+// halfOf returns how many event loops so many cores are for.
+func halfOf(available float64) int { return min(max(1, int(available/2)), maxShards) }

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"net"
 	"os"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -18,6 +17,7 @@ import (
 
 	"github.com/cellserver/cellserver/acl"
 	"github.com/cellserver/cellserver/engine"
+	"github.com/cellserver/cellserver/internal/cores"
 	"github.com/cellserver/cellserver/keyspace"
 	"github.com/cellserver/cellserver/persistence"
 )
@@ -124,10 +124,7 @@ func newWithLog(config Config, log *logger) (*Server, error) {
 	if err := s.listen(); err != nil {
 		return nil, err
 	}
-	// Each loop keeps a processor of the scheduler's for itself while it is busy; the rest must not have to wait.
-	if procs := config.Shards + 1; runtime.GOMAXPROCS(0) < procs {
-		runtime.GOMAXPROCS(procs)
-	}
+	setProcessors(config.Shards)
 	for i := range config.Shards {
 		l, err := s.newLoop(i)
 		if err != nil {
@@ -180,8 +177,8 @@ func (s *Server) announce() {
 		where = append(where, listener.Addr().String())
 	}
 	s.log.notice("cellserver %s serves %s (shards: %d)", Version, strings.Join(where, ", "), len(s.loops))
-	if cores := runtime.NumCPU(); len(s.loops) > cores {
-		s.log.warning("%d shards on %d cores: more shards than cores make all calls slower", len(s.loops), cores)
+	if available := cores.Available(); tooManyShards(len(s.loops), available) {
+		s.log.warning("%d shards on %.3g cores: more shards than cores make all calls slower", len(s.loops), available)
 	}
 	s.tellSupervisor()
 }
