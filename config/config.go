@@ -76,6 +76,7 @@ type Config struct {
 
 	// What the file and the command line said that is no value of a directive.
 	File    string   // the configuration file, absolute; empty: there is none that could be written again
+	Origins []string // what was read: files of the command line, standard input and the command line itself
 	Users   []Line   // user name rule...
 	Renames []Line   // rename-command old new
 	Notes   []string // for the log: what was accepted and has no effect
@@ -135,6 +136,7 @@ func (c *Config) Clone() *Config {
 	clone.Bind = slices.Clone(c.Bind)
 	clone.LatencyTrackingInfoPercentiles = slices.Clone(c.LatencyTrackingInfoPercentiles)
 	clone.Save = slices.Clone(c.Save)
+	clone.Origins = slices.Clone(c.Origins)
 	clone.Users = slices.Clone(c.Users)
 	clone.Renames = slices.Clone(c.Renames)
 	clone.Notes = slices.Clone(c.Notes)

@@ -20,6 +20,18 @@ type kind interface {
 	lines(text string) []string
 }
 
+// severalWords is a kind whose words may be given as one, too: save "60 1". In a file and on the command line quotes within that one
+// word count: --save '""' is what a shell's user or a YAML file may make of save "".
+type severalWords interface {
+	kind
+	several()
+}
+
+// list makes a kind one of several words.
+type list struct{}
+
+func (list) several() {}
+
 var errArity = errors.New("wrong number of arguments")
 
 func one(words []string) (string, error) {
@@ -198,6 +210,8 @@ func (k choices) parse(_ string, words []string) (string, error) {
 	}
 	return strings.Join(chosen, " "), nil
 }
+
+func (choices) several() {}
 
 func (choices) lines(text string) []string { return []string{text} }
 

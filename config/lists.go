@@ -18,7 +18,7 @@ import (
 const maxBindAddresses = 16
 
 // addresses are those of bind.
-type addresses struct{}
+type addresses struct{ list }
 
 func (addresses) parse(_ string, words []string) (string, error) {
 	words = split(words)
@@ -36,7 +36,7 @@ func (addresses) lines(text string) []string {
 }
 
 // savePoints are pairs of seconds and changes. One empty word is none.
-type savePoints struct{}
+type savePoints struct{ list }
 
 func (savePoints) parse(_ string, words []string) (string, error) {
 	if len(words) == 0 {
@@ -71,7 +71,7 @@ func (savePoints) lines(text string) []string {
 var outputClasses = [...]string{"normal", "slave", "pubsub"}
 
 // outputLimits are words of four: class, hard limit, soft limit, seconds. Classes that aren't named stay as they are.
-type outputLimits struct{}
+type outputLimits struct{ list }
 
 func (outputLimits) parse(current string, words []string) (string, error) {
 	words = split(words)
@@ -114,7 +114,7 @@ func (outputLimits) lines(text string) []string {
 }
 
 // percentiles are numbers from 0 to 100. One empty word is none.
-type percentiles struct{}
+type percentiles struct{ list }
 
 func (percentiles) parse(_ string, words []string) (string, error) {
 	var texts []string
@@ -139,7 +139,7 @@ func (percentiles) lines(text string) []string {
 }
 
 // oomScores are the three of oom-score-adj-values.
-type oomScores struct{}
+type oomScores struct{ list }
 
 func (oomScores) parse(_ string, words []string) (string, error) {
 	words = split(words)

@@ -29,28 +29,30 @@ var (
 	errQuotes       = errors.New("Unbalanced quotes in configuration line")
 )
 
-// Load reads a command line over c: [file | -] [--directive value...]... [-]. stdin is what - stands for.
+// Load reads a command line over c: [file | -] [--directive value...]... [-]. stdin is what - stands for. As in Redis the file
+// is read first, then standard input, then the directives, wherever the - stands.
 //
 // An error in a line is an *Error. c is of no use then.
 func (c *Config) Load(args []string, stdin io.Reader) error {
 	r := reader{config: c, stdin: stdin}
-	if len(args) > 0 && !strings.HasPrefix(args[0], "--") {
+	if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
 		if err := r.readNamed(args[0]); err != nil {
 			return err
 		}
 		args = args[1:]
+	} else if len(args) > 0 && args[0] == stdinName {
+		r.fromStdin = true
+		args = args[1:]
 	}
-	fromStdin := len(args) > 0 && args[len(args)-1] == stdinName
-	if fromStdin {
-		args = args[:len(args)-1]
+	if last := len(args) - 1; last >= 0 && args[last] == stdinName {
+		r.fromStdin = true
+		args = args[:last]
 	}
-	if err := r.readArguments(args); err != nil {
+	if err := r.readStdin(); err != nil {
 		return err
 	}
-	if fromStdin {
-		if err := r.readNamed(stdinName); err != nil {
-			return err
-		}
+	if err := r.readOptions(args); err != nil {
+		return err
 	}
 	r.summarize()
 	return nil
@@ -59,27 +61,42 @@ func (c *Config) Load(args []string, stdin io.Reader) error {
 // A reader gives a configuration the values that lines say.
 type reader struct {
 	config *Config
-	stdin  io.Reader
 	depth  int // of includes
 	saves  bool
 	inert  []string // directives that have no effect, in the order in which they came
+
+	stdin     io.Reader
+	fromStdin bool // whether it is to be read
 }
 
 // readNamed reads the file of the command line, whose name stays known: CONFIG REWRITE writes it.
 func (r *reader) readNamed(name string) error {
-	if name == stdinName {
-		content, err := io.ReadAll(io.LimitReader(r.stdin, maxFileBytes+1))
-		if err != nil {
-			return fmt.Errorf("can't read the configuration from standard input: %w", err)
-		}
-		return r.read(stdinName, content)
+	if name == "" {
+		return errors.New("the name of the configuration file is empty")
 	}
 	path, err := filepath.Abs(name)
 	if err != nil {
 		return fmt.Errorf("can't open config file '%s': %w", name, err)
 	}
 	r.config.File = path
+	r.config.Origins = append(r.config.Origins, path)
+	if _, missing := os.Stat(path); errors.Is(missing, os.ErrNotExist) {
+		return fmt.Errorf("can't open config file '%s': %w%s", path, cause(missing), hintAtFirstWord(name))
+	}
 	return r.readFile(path)
+}
+
+// readStdin reads standard input, if the command line says so.
+func (r *reader) readStdin() error {
+	if !r.fromStdin {
+		return nil
+	}
+	content, err := io.ReadAll(io.LimitReader(r.stdin, maxFileBytes+1))
+	if err != nil {
+		return fmt.Errorf("can't read the configuration from standard input: %w", err)
+	}
+	r.config.Origins = append(r.config.Origins, "standard input")
+	return r.read(stdinName, content)
 }
 
 func (r *reader) readFile(path string) error {
@@ -137,41 +154,19 @@ func splitLine(text string) ([]string, error) {
 	if err != nil {
 		return nil, errQuotes
 	}
-	words := make([]string, len(parts))
-	for i, part := range parts {
-		words[i] = string(part)
-	}
+	words := texts(parts)
 	if len(words) > 0 {
 		words[0] = strings.ToLower(words[0])
 	}
 	return words, nil
 }
 
-// readArguments reads --name value... --name value... . The first value after a name may begin with --, as in Redis: a
-// password may.
-func (r *reader) readArguments(args []string) error {
-	for len(args) > 0 {
-		name, isOption := strings.CutPrefix(args[0], "--")
-		if !isOption {
-			return &Error{Text: args[0], Err: errBadDirective}
-		}
-		end := 1
-		if len(args) > 1 && !(strings.EqualFold(name, "save") && strings.HasPrefix(args[1], "--")) {
-			end = 2
-		}
-		for end < len(args) && !strings.HasPrefix(args[end], "--") {
-			end++
-		}
-		words := append([]string{strings.ToLower(name)}, args[1:end]...)
-		if words[0] == "save" && len(words) == 1 {
-			words = append(words, "") // --save alone turns snapshots off
-		}
-		if err := r.apply(words, Source{}); err != nil {
-			return locate(err, Source{}, strings.Join(args[:end], " "))
-		}
-		args = args[end:]
+func texts(parts [][]byte) []string {
+	words := make([]string, len(parts))
+	for i, part := range parts {
+		words[i] = string(part)
 	}
-	return nil
+	return words
 }
 
 // apply obeys one line.
@@ -211,6 +206,15 @@ func (r *reader) set(name string, values []string) error {
 	}
 	if len(values) == 0 {
 		return errArity
+	}
+	if _, several := d.kind.(severalWords); several && len(values) == 1 {
+		words, err := resp.SplitArgs([]byte(values[0]), nil)
+		if err != nil {
+			return errQuotes
+		}
+		if len(words) > 0 {
+			values = texts(words)
+		}
 	}
 	if d.name == "save" {
 		// The first save puts the default away; each further one adds to those before it.
