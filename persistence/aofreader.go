@@ -160,7 +160,7 @@ func (r *aofReader) judge(reason error) error {
 		return err
 	}
 	if promised > r.whole || !r.blocks && reason != errEnd {
-		return &DamageError{r.path, r.whole, reason.Error(), adviceDamage}
+		return &DamageError{File: r.path, Offset: r.whole, Reason: reason.Error(), Advice: adviceDamage}
 	}
 	r.loaded.TornRecords = records
 	return nil

@@ -91,9 +91,11 @@ func Check(fsys vfs.FS, path string, fix bool) ([]Checked, error) {
 		}
 		switch {
 		case i < last:
-			c.Err = &DamageError{c.Path, c.Whole, "it ends amid a command, and there are files that go on after it", adviceDamage}
+			c.Err = &DamageError{File: c.Path, Offset: c.Whole,
+				Reason: "it ends amid a command, and there are files that go on after it", Advice: adviceDamage}
 		case !fix:
-			c.Err = &DamageError{c.Path, c.Whole, fmt.Sprintf("it ends amid a command: %d bytes are torn", c.Size-c.Whole), adviceTorn}
+			c.Err = &DamageError{File: c.Path, Offset: c.Whole,
+				Reason: fmt.Sprintf("it ends amid a command: %d bytes are torn", c.Size-c.Whole), Advice: adviceTorn}
 		default:
 			if err := cutTail(fsys, c); err != nil {
 				return reports, err

@@ -176,3 +176,16 @@ func TestCheckManifest(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestLaterKindIsNoDamage: what a later server has written is not said to be spoilt.
+func TestLaterKindIsNoDamage(t *testing.T) {
+	disk := vfs.NewDisk(1)
+	putFile(t, disk, ".", "dump.rdb", string(rdbFile(16, "\x64\x01k\x01")))
+	want := "dump.rdb is of a later kind: at offset 12 is a value of type 100, which this version cannot read. Delete that where it was written, and write the file again"
+	if _, err := LoadSnapshot(disk, "dump.rdb", LoadOptions{Databases: 16}, newState()); !errors.Is(err, ErrDamage) || err.Error() != want {
+		t.Error(err)
+	}
+	if c := checked(t, disk, "dump.rdb", true); c.Err == nil || !strings.Contains(c.String(), ": of a later kind: ") || c.Copy != "" {
+		t.Error(c.String())
+	}
+}

@@ -108,6 +108,8 @@ type DamageError struct {
 	Offset int64
 	Reason string
 	Advice string // what to do
+
+	later bool // a later server has written it: nothing may be wrong with it
 }
 
 func (e *DamageError) Error() string {
@@ -116,6 +118,9 @@ func (e *DamageError) Error() string {
 
 // place is the error for those who know which file it is about.
 func (e *DamageError) place() string {
+	if e.later {
+		return fmt.Sprintf("of a later kind: at offset %d is %s. %s", e.Offset, e.Reason, e.Advice)
+	}
 	return fmt.Sprintf("damaged at offset %d: %s. %s", e.Offset, e.Reason, e.Advice)
 }
 
@@ -123,6 +128,7 @@ func (e *DamageError) Unwrap() error { return ErrDamage }
 
 const (
 	adviceDamage = "Restore it from a backup"
+	adviceLater  = "Delete that where it was written, and write the file again"
 	adviceTorn   = "Run cellserver check --fix on it, or start with aof-load-truncated yes, to go on without the end"
 )
 
@@ -166,7 +172,11 @@ func (l *Loaded) rdb(path string, file vfs.File, options LoadOptions, sink Sink)
 	l.Found.add(&found)
 	if errors.Is(err, ErrDamage) {
 		reason := strings.TrimPrefix(err.Error(), fmt.Sprintf("%v at offset %d: ", ErrDamage, size))
-		return size, &DamageError{path, size, reason, adviceDamage}
+		damage := &DamageError{File: path, Offset: size, Reason: reason, Advice: adviceDamage}
+		if errors.Is(err, errUnknownKind) {
+			damage.Advice, damage.later = adviceLater, true
+		}
+		return size, damage
 	}
 	var system *fs.PathError // has the path in it
 	if err != nil && !errors.As(err, &system) {
@@ -246,7 +256,8 @@ func (l *Loaded) parts(place Place, options LoadOptions, sink Sink) error {
 		}
 		if l.TornFile != "" && (l.Records+l.OtherCommands > before || part.whole < part.size) {
 			whole := sizes[i-1] - l.TornBytes
-			return &DamageError{l.TornFile, whole, "it ends amid a command, and " + listing.name + " goes on after it", adviceDamage}
+			return &DamageError{File: l.TornFile, Offset: whole,
+				Reason: "it ends amid a command, and " + listing.name + " goes on after it", Advice: adviceDamage}
 		}
 		if part.whole < part.size {
 			if err := l.torn(path, part, options); err != nil {
@@ -283,7 +294,7 @@ func (l *Loaded) part(path string, file vfs.File, size int64, options LoadOption
 // torn takes note of a torn tail, or refuses it.
 func (l *Loaded) torn(path string, part loadedFile, options LoadOptions) error {
 	if !options.TruncatedOK {
-		return &DamageError{path, part.whole, "it ends amid a command", adviceTorn}
+		return &DamageError{File: path, Offset: part.whole, Reason: "it ends amid a command", Advice: adviceTorn}
 	}
 	l.TornFile, l.TornBytes = path, part.size-part.whole
 	return nil

@@ -13,8 +13,11 @@ const (
 	payloadFooterBytes = 2 + 8
 	// payloadVersion is Redis 7.0's. Receivers take every version up to their own.
 	payloadVersion = 10
-	// maxPayloadVersion is the newest whose strings are known to look the same: that of Redis 7.4 to 8.2.
-	maxPayloadVersion = 12
+	// maxPayloadVersion is the newest whose strings are known to look the same, Redis 8.10's. Valkey counts from minValkeyVersion on
+	// since its version 9.
+	maxPayloadVersion = 15
+	minValkeyVersion  = 80
+	maxValkeyVersion  = 81
 )
 
 // ErrPayload is for a payload that is damaged or of a version not known; the reply is Redis's.
@@ -31,15 +34,16 @@ func AppendPayload(dst []byte, tatNanos int64) []byte {
 	return binary.LittleEndian.AppendUint64(dst, updateCRC(0, dst[start:]))
 }
 
-// ParsePayload reads what AppendPayload or any Redis up to 8.2 wrote. The errors are ErrPayload and ErrNotTAT.
+// ParsePayload reads what AppendPayload or any Redis up to 8.10 or Valkey up to 9.2 wrote. The errors are ErrPayload and ErrNotTAT.
 func ParsePayload(payload []byte) (tatNanos int64, err error) {
 	end := len(payload) - payloadFooterBytes
 	if end < 1 {
 		return 0, ErrPayload
 	}
 	footer := payload[end:]
-	if binary.LittleEndian.Uint16(footer) > maxPayloadVersion ||
-		binary.LittleEndian.Uint64(footer[2:]) != updateCRC(0, payload[:len(payload)-8]) {
+	version := binary.LittleEndian.Uint16(footer)
+	known := version <= maxPayloadVersion || version >= minValkeyVersion && version <= maxValkeyVersion
+	if !known || binary.LittleEndian.Uint64(footer[2:]) != updateCRC(0, payload[:len(payload)-8]) {
 		return 0, ErrPayload
 	}
 	if payload[0] != typeString {

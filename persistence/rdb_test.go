@@ -144,12 +144,14 @@ func TestReaderPassesOver(t *testing.T) {
 	long := strings.Repeat("x", 300_000)
 	longString := string(appendLength(nil, uint64(len(long)))) + long
 	expiry := string(binary.LittleEndian.AppendUint64(nil, uint64(ExpiryMillis(later))))
+	id := strings.Repeat("i", 16)
 	stream := func(counters, groupCounters string, times int) string {
-		id := strings.Repeat("i", 16)
 		return "\x01\x10" + id + "\x03abc" + counters + "\x01\x01g" + groupCounters +
 			"\x02" + id + "12345678\x01" + id + "12345678\x40\x80" +
 			"\x01\x05alice" + strings.Repeat("12345678", times) + "\x02" + id + id
 	}
+	counters, groupCounters := strings.Repeat("\x40\x80", 8), "\x01\x01\x01"
+	producers := "\x40\x64\x40\x64" + "\x02\x02p1\x02\x04iid1\x81\x00\x00\x01\x90\x00\x00\x00\x00\x00\xc0\x07\x01\x00" + "\x02p2\x00" + "\x02\x01"
 	cases := []struct {
 		name, item string
 		counter    func(*Found) int64
@@ -198,6 +200,16 @@ func TestReaderPassesOver(t *testing.T) {
 		{"stream 2", "\x13\x01k" + stream("\x01\x01\x01\x01\x01\x01\x01\x01", "\x01\x01\x01", 1), otherTypes},
 		{"set listpack", "\x14\x01k\x03abc", otherTypes},
 		{"stream 3", "\x15\x01k" + stream("\x01\x01\x01\x01\x01\x01\x01\x01", "\x01\x01\x01", 2), otherTypes},
+		{"stream 4", "\x1a\x01k" + stream(counters, groupCounters, 2) + producers, otherTypes},
+		{"empty stream 4", "\x1a\x01k\x00" + counters + "\x00\x00\x00\x00\x00\x00", otherTypes},
+		{"stream 5", "\x1b\x01k" + stream(counters, groupCounters, 2) + "\x02" + id + id + producers, otherTypes},
+		{"array", "\x1c\x01k\x04\x00" + "\x00\x00\x08a string" + "\x05\x0112345678" + "\x40\x80\x0212345678" +
+			"\x81\x00\x00\x00\x01\x00\x00\x00\x00\x03\x05short", otherTypes},
+		{"array with a cursor", "\x1c\x01k\x01\x01\x81\xff\xff\xff\xff\xff\xff\xff\xfe\x07\x03\xc0\x05", otherTypes},
+		{"hash of a template", "\xf2\x05\x02\x06field1\x06field2\x1e\x01k\x03abc", otherTypes},
+		{"hash of a template as array", "\xf2\x05\x02\x06field1\x06field2\x20\x01k\x05\xc0\x01\x01v", otherTypes},
+		{"key metadata", "\xf3\x02\x01\x02\x03\x04\x02\x05\x05\x03abc\x00\x05\x06\x07\x08\x00", nil},
+		{"key metadata of another type", "\xf3\x01\x01\x02\x03\x04\x00\x01\x01k\x01\x01a", otherTypes},
 		{"hash with field expiry of old", "\x16\x01k\x01\x05\x01f\x01v", otherTypes},
 		{"its listpack", "\x17\x01k\x03abc", otherTypes},
 		{"hash with field expiry", "\x18\x01k12345678\x01\x05\x01f\x01v", otherTypes},
@@ -262,16 +274,82 @@ func TestReaderLeavesOutTheDead(t *testing.T) {
 }
 
 func TestReaderReadsVersions(t *testing.T) {
-	for _, version := range []int{1, 4, 5, 9, 10, 11, 12, 9999} {
+	for _, version := range []int{1, 4, 5, 9, 10, 11, 12, 13, 14, 15, 9999} {
 		entries, _, _, err := readAll(rdbFile(version, "\x00\x01k\x131999999999999999999"), RDBOptions{NowNanos: now})
 		if err != nil || len(entries) != 1 {
 			t.Errorf("version %d: %v, %v", version, entries, err)
 		}
 	}
-	valkey := []byte("VALKEY080\x16\x01h\x01\x01f\x01v12345678\x00\x01k\x131999999999999999999\xff")
-	valkey = binary.LittleEndian.AppendUint64(valkey, updateCRC(0, valkey))
-	if entries, _, _, err := readAll(valkey, RDBOptions{NowNanos: now}); err != nil || len(entries) != 1 {
-		t.Errorf("Valkey 9: %v, %v", entries, err)
+}
+
+// valkeyFile is rdbFile for Valkey 9.
+func valkeyFile(parts string) []byte {
+	file := []byte("VALKEY080" + parts + "\xff")
+	return binary.LittleEndian.AppendUint64(file, updateCRC(0, file))
+}
+
+// TestReaderReadsValkey: some numbers mean other things there than in Redis.
+func TestReaderReadsValkey(t *testing.T) {
+	before, after := "\x00\x06before\x131999999999999999999", "\x00\x05after\x131999999999999999998"
+	name := strings.Repeat("n", 40)
+	for item, skipped := range map[string]int64{
+		"\xf3\x28" + name + "\x02\x00\x40\x80\x42\x00\x42\x01": 0, // slot import
+		"\xf3\xc3\x05\x28\x00n\xe0\x1e\x00\x00":                0,
+		"\xf4\x01\x02\x03":                                     0,
+		"\x16\x01h\x02\x01f\x01v12345678\x01g\xc0\x0512345678": 1,
+		"\x15\x01k\x00\x01\x01\x01\x01\x01\x01\x01\x01\x00":    1,
+	} {
+		entries, found, _, err := readAll(valkeyFile(before+item+after), RDBOptions{NowNanos: now})
+		if err != nil || len(entries) != 2 || found.Skipped() != skipped {
+			t.Errorf("%q: %v, %+v, %v", item, entries, found, err)
+		}
+	}
+	for _, item := range []string{"\x17\x01k\x03abc", "\x1a\x01k\x00", "\xf2\x05\x01\x01f"} { // Redis's
+		if _, _, _, err := readAll(valkeyFile(before+item+after), RDBOptions{}); !errors.Is(err, errUnknownKind) {
+			t.Errorf("%q: %v", item, err)
+		}
+	}
+}
+
+// TestLaterKindsCutAnywhere: none of them is taken for whole, and none panics.
+func TestLaterKindsCutAnywhere(t *testing.T) {
+	id := strings.Repeat("i", 16)
+	counters := strings.Repeat("\x40\x80", 8)
+	group := "\x01\x01g\x01\x01\x01\x01" + id + "12345678\x01\x01\x05alice1234567812345678\x01" + id
+	producers := "\x40\x64\x40\x64\x01\x02p1\x01\x04iid1\x40\x80\x01\x02\x01"
+	kinds := map[string][]byte{
+		"stream 4":      rdbFile(13, "\x1a\x01k\x01\x10"+id+"\x03abc"+counters+group+producers),
+		"stream 5":      rdbFile(14, "\x1b\x01k\x01\x10"+id+"\x03abc"+counters+group+"\x01"+id+producers),
+		"array":         rdbFile(14, "\x1c\x01k\x03\x01\x40\x80\x00\x00\x08a string\x05\x0112345678\x06\x0212345678"),
+		"template":      rdbFile(15, "\xf2\x05\x02\x06field1\x06field2\x1e\x01k\x03abc\x20\x01k\x05\xc0\x01\x01v"),
+		"key metadata":  rdbFile(13, "\xf3\x01\x01\x02\x03\x04\x02\x05\x05\x03abc\x04abcdefgh\x00\x00\x01k\x131999999999999999999"),
+		"Valkey's hash": valkeyFile("\x16\x01h\x01\x01f\x01v12345678"),
+		"slot import":   valkeyFile("\xf3\x28" + strings.Repeat("n", 40) + "\x01\x00\x42\x00"),
+	}
+	for name, file := range kinds {
+		if _, _, _, err := readAll(file, RDBOptions{}); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		for size := range file {
+			if _, _, _, err := readAll(file[:size], RDBOptions{}); !errors.Is(err, ErrDamage) || errors.Is(err, errUnknownKind) {
+				t.Errorf("%s cut to %d bytes of %d: %v", name, size, len(file), err)
+			}
+		}
+	}
+}
+
+func TestTemplatesAreBounded(t *testing.T) {
+	var items []byte
+	for id := range uint64(maxTemplates + 1) {
+		items = append(appendLength(append(items, opTemplate), id), 0)
+		if id == maxTemplates-1 {
+			if _, _, _, err := readAll(rdbFile(15, items), RDBOptions{}); err != nil {
+				t.Error("at the limit:", err)
+			}
+		}
+	}
+	if _, _, _, err := readAll(rdbFile(15, items), RDBOptions{}); !errors.Is(err, ErrDamage) {
+		t.Error("beyond the limit:", err)
 	}
 }
 
@@ -300,8 +378,10 @@ func TestReaderRefusesDamage(t *testing.T) {
 		t.Errorf("without checksum: %v", err)
 	}
 	for _, item := range []string{
-		"\x06\x01k\x01", "\x1a\x01k\x01", "\xf3\x01", "\x08\x01k\x01", // types of no known length
-		"\x07\x01k\x01\x06", "\x07\x01k\x01\xc0\x01", // module fields
+		"\x06\x01k\x01", "\x1d\x01k\x01", "\x21\x01k\x01", "\xf1\x01", "\xf3\x01", "\x08\x01k\x01", // types of no known length
+		"\x07\x01k\x01\x06", "\x07\x01k\x01\xc0\x01", "\xf3\x01abcd\x06", // module fields
+		"\x1c\x01k\x01\x02\x00\x00\x01a", "\x1c\x01k\x01\x00\x00\x04\x01a", // arrays
+		"\x20\x01k\x05\x01a",                   // a template that was not told
 		"\x00\x82", "\x00\xc4", "\xfe\xc0\x01", // lengths
 		"\x00\xc3\x7f\xff\x05" + strings.Repeat("a", 70_000), "\x00\xc3\x02\x05\x20\x00",
 		"\x01\x01k\x81\xff\xff\xff\xff\xff\xff\xff\xff\x01a", "\x00\x81\xff\xff\xff\xff\xff\xff\xff\xffk",

@@ -10,6 +10,9 @@ import (
 
 // Opcodes stand where the type of a value may stand and are followed by what is said here. Values have types from 0 on.
 const (
+	opTemplate           = 0xf2 // Redis 8.10: a template of hashes: its number, and its fields
+	opKeyMetadata        = 0xf3 // Redis 8.6: of the next entry: class of 4 bytes and module fields, for each class
+	opSlotImport         = 0xf3 // Valkey 9: name, ranges of slots
 	opSlotInfo           = 0xf4 // slot, keys, keys with expiry: three lengths
 	opFunction           = 0xf5 // the library's text
 	opFunctionPreGA      = 0xf6 // name, engine, 0 or 1 and description, text

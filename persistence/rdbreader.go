@@ -54,11 +54,12 @@ type rdbReader struct {
 
 	db           uint64
 	expiryMillis int64 // of the next entry
+	templates    map[uint64]uint64
 	key          []byte
 }
 
-// ReadRDB reads an RDB file of versions 1 to 12, or of any later one that keeps to what those know, and calls store for each
-// entry. The key is good until store returns. It returns what it found and the length of the file, which may be less than
+// ReadRDB reads an RDB file of Redis up to 8.10 (versions 1 to 15) and of Valkey up to 9.1 (version 80), or of any later one that keeps
+// to what those know, and calls store for each entry. The key is good until store returns. It returns what it found and the length of the file, which may be less than
 // source holds: the old form of log goes on after it.
 //
 // Its memory is bounded, whatever the file says. An error that wraps ErrDamage says where it stopped; entries given to store
@@ -133,10 +134,26 @@ func (r *rdbReader) item() (done bool, err error) {
 	case opSlotInfo:
 		err = r.in.skipLengths(3)
 	default:
-		err = r.entry(op)
-		r.expiryMillis = math.MaxInt64
+		err = r.laterItem(op)
 	}
 	return false, err
+}
+
+// laterItem reads what Redis and Valkey have each added in their own way, or an entry.
+func (r *rdbReader) laterItem(op byte) error {
+	switch {
+	case op == opSlotImport && r.valkey:
+		return r.in.skipSlotImport()
+	case op == opKeyMetadata:
+		return r.in.skipKeyMetadata()
+	case op == opTemplate && !r.valkey:
+		return r.template()
+	case op >= opTemplate:
+		return unknownKind("opcode", op)
+	}
+	err := r.entry(op)
+	r.expiryMillis = math.MaxInt64
+	return err
 }
 
 // end verifies the checksum. Whoever wrote none wrote 0.
@@ -206,7 +223,7 @@ func (r *rdbReader) entry(kind byte) error {
 		return err
 	}
 	if kind != typeString {
-		if err := r.in.skipValue(kind, r.valkey); err != nil {
+		if err := r.skipValue(kind); err != nil {
 			return err
 		}
 		return r.leaveOut(&r.found.OtherTypes)
