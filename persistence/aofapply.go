@@ -2,9 +2,10 @@ package persistence
 
 import (
 	"bytes"
+	"fmt"
 	"math"
-	"strconv"
 
+	"github.com/cellserver/cellserver/gcra"
 	"github.com/cellserver/cellserver/resp"
 )
 
@@ -28,23 +29,43 @@ var commands = map[string]func(r *aofReader, args [][]byte) error{
 	"cl.throttle": (*aofReader).throttle,
 }
 
-// longestCommand is the length of the longest name in commands.
-const longestCommand = len("cl.throttle")
+// maxNameBytes is the longest name of a command: what rename-command allows.
+const maxNameBytes = 128
 
 // minArgs is how many arguments they have at the least, their names included.
 var minArgs = map[string]int{"select": 2, "set": 3, "setex": 4, "psetex": 4, "restore": 4, "del": 2, "unlink": 2, "getdel": 2,
 	"swapdb": 3, "expire": 3, "pexpire": 3, "expireat": 3, "pexpireat": 3}
 
+// name returns a command's own name in lower case; "" for what is none. A Redis whose rename-command has given it another writes that
+// down, as it was sent.
+func (r *aofReader) name(word []byte) string {
+	if len(word) > maxNameBytes {
+		return ""
+	}
+	r.scratch = append(r.scratch[:0], word...)
+	for i, c := range r.scratch {
+		if c-'A' < 26 {
+			r.scratch[i] = c | 0x20
+		}
+	}
+	if !r.inBlock {
+		if own, renamed := r.options.Renamed[string(r.scratch)]; renamed {
+			return own
+		}
+	}
+	return string(r.scratch)
+}
+
 // take applies a command, or keeps it until its transaction ends.
 func (r *aofReader) take(args [][]byte, start int64) error {
-	name := args[0]
+	name := r.name(args[0])
 	switch {
-	case bytes.EqualFold(name, []byte("multi")):
+	case name == "multi":
 		if r.multi == nil {
 			r.multi = &transaction{start: start}
 		}
 		return nil
-	case bytes.EqualFold(name, []byte("exec")):
+	case name == "exec":
 		return r.exec()
 	case r.multi != nil:
 		for _, arg := range args {
@@ -53,7 +74,7 @@ func (r *aofReader) take(args [][]byte, start int64) error {
 		r.multi.ends = append(r.multi.ends, len(r.multi.args))
 		return nil
 	}
-	return r.apply(args)
+	return r.apply(name, args)
 }
 
 // exec applies the commands of a transaction: all or, where the file ends before EXEC, none.
@@ -65,7 +86,8 @@ func (r *aofReader) exec() error {
 	r.multi = nil
 	begin := 0
 	for _, end := range ended.ends {
-		if err := r.apply(ended.args[begin:end]); err != nil {
+		args := ended.args[begin:end]
+		if err := r.apply(r.name(args[0]), args); err != nil {
 			return err
 		}
 		begin = end
@@ -73,27 +95,27 @@ func (r *aofReader) exec() error {
 	return nil
 }
 
-func (r *aofReader) apply(args [][]byte) error {
-	r.scratch = append(r.scratch[:0], args[0][:min(len(args[0]), longestCommand+1)]...)
-	for i, c := range r.scratch {
-		if c-'A' < 26 {
-			r.scratch[i] = c | 0x20
-		}
-	}
-	command := commands[string(r.scratch)]
-	if command == nil || len(args) < minArgs[string(r.scratch)] {
-		return r.leaveOut(&r.loaded.OtherCommands)
+func (r *aofReader) apply(name string, args [][]byte) error {
+	command := commands[name]
+	if command == nil || len(args) < minArgs[name] {
+		return r.leaveOutCommand(args[0])
 	}
 	r.loaded.Records++
 	return command(r, args)
 }
 
-func (r *aofReader) leaveOut(counter *int64) error {
-	*counter++
+// leaveOutCommand counts a command that is not applied.
+func (r *aofReader) leaveOutCommand(name []byte) error {
+	r.loaded.OtherCommands++
+	r.loaded.commands.add(bytes.ToUpper(name[:min(len(name), maxNameBytes)]))
 	if r.options.Strict {
-		return errStrict
+		return fmt.Errorf("%w: the command %q", errStrict, name[:min(len(name), maxExampleBytes)])
 	}
 	return nil
+}
+
+func (r *aofReader) leaveOut(counter *int64, key []byte) error {
+	return r.loaded.leaveOut(counter, key, r.options.Strict)
 }
 
 // known tells whether the chosen database is one that there is, and counts what is left out if not.
@@ -101,7 +123,7 @@ func (r *aofReader) known() (bool, error) {
 	if r.db < r.options.Databases {
 		return true, nil
 	}
-	return false, r.leaveOut(&r.loaded.OtherDatabases)
+	return false, r.leaveOut(&r.loaded.OtherDatabases, nil)
 }
 
 func (r *aofReader) selectDB(args [][]byte) error {
@@ -116,7 +138,7 @@ func (r *aofReader) selectDB(args [][]byte) error {
 
 // set has the options that give an expiry. The others say on what condition it was done, and it was.
 func (r *aofReader) set(args [][]byte) error {
-	expiry := int64(math.MaxInt64)
+	expiry := int64(NoExpiry)
 	for i := 3; i+1 < len(args); i++ {
 		n, isNumber := resp.ParseRedisInt(args[i+1])
 		if !isNumber {
@@ -137,61 +159,80 @@ func (r *aofReader) set(args [][]byte) error {
 }
 
 func (r *aofReader) setWithTTL(args [][]byte, unitMillis int64) error {
-	expiry := int64(math.MaxInt64)
+	expiry := int64(NoExpiry)
 	if n, ok := resp.ParseRedisInt(args[2]); ok {
 		expiry = r.relative(times(n, unitMillis))
 	}
 	return r.store(args[1], args[3], expiry)
 }
 
-// times multiplies, up to the largest integers.
-func times(n, factor int64) int64 {
-	return max(min(n, math.MaxInt64/factor), math.MinInt64/factor) * factor
-}
-
 // relative returns the Unix milliseconds of a time from when the command was recorded, as far as is known.
 func (r *aofReader) relative(millis int64) int64 {
-	recorded := r.atNanos
+	recorded := r.history.recordedNanos
 	if recorded == 0 {
 		recorded = r.options.NowNanos
 	}
 	return min(millis, math.MaxInt64-recorded/1e6) + recorded/1e6
 }
 
-// store gives the key a value that may be a TAT. Whatever it is, it is in place of what was there.
+// store gives the key a value. Whatever it is, it is in place of what was there.
 func (r *aofReader) store(key, value []byte, expiryMillis int64) error {
 	if known, err := r.known(); !known {
 		return err
 	}
 	if len(key) > MaxKeyBytes {
-		return r.leaveOut(&r.loaded.LongKeys)
+		return r.leaveOut(&r.loaded.LongKeys, nil)
 	}
-	tatNanos, ok := parseTAT(value)
-	switch {
-	case !ok:
+	tatNanos, v := judge(value, expiryMillis, r.options.NowNanos)
+	if v == otherKey {
 		r.sink.Delete(r.db, key)
-		return r.leaveOut(&r.loaded.OtherStrings)
-	case tatNanos <= r.options.NowNanos || expired(expiryMillis, r.options.NowNanos):
-		r.loaded.Expired++
-		r.sink.Delete(r.db, key)
-	default:
-		r.loaded.Entries++
-		r.sink.Store(r.db, key, tatNanos)
+		return r.history.wait(r.db, key, tatNanos, r.loaded)
 	}
+	r.put(key, tatNanos, v)
 	return nil
 }
 
+// put gives the key what judge says it is.
+func (r *aofReader) put(key []byte, tatNanos int64, v verdict) {
+	r.history.forget(r.db, key)
+	if v == hasExpired {
+		r.loaded.Expired++
+		r.sink.Delete(r.db, key)
+		return
+	}
+	r.loaded.Entries++
+	r.sink.Store(r.db, key, tatNanos)
+}
+
+// restore has the expiry beside the value: milliseconds, 0 for none.
 func (r *aofReader) restore(args [][]byte) error {
 	known, err := r.known()
 	if !known {
 		return err
 	}
-	tatNanos, err := ParsePayload(args[3])
-	if err != nil {
-		r.sink.Delete(r.db, args[1])
-		return r.leaveOut(&r.loaded.OtherTypes)
+	if len(args[1]) > MaxKeyBytes {
+		return r.leaveOut(&r.loaded.LongKeys, nil)
 	}
-	return r.store(args[1], strconv.AppendInt(nil, tatNanos, 10), math.MaxInt64)
+	expiry := int64(NoExpiry)
+	if ttl, ok := resp.ParseRedisInt(args[2]); ok && ttl > 0 {
+		expiry = r.relative(ttl)
+		for _, option := range args[4:] {
+			if bytes.EqualFold(option, []byte("ABSTTL")) {
+				expiry = ttl
+			}
+		}
+	}
+	value, err := payloadString(args[3])
+	switch {
+	case err == nil:
+		return r.store(args[1], value, expiry)
+	case expiry != NoExpiry && expired(expiry, r.options.NowNanos):
+		r.put(args[1], 0, hasExpired)
+		return nil
+	}
+	r.history.forget(r.db, args[1])
+	r.sink.Delete(r.db, args[1])
+	return r.leaveOut(&r.loaded.OtherTypes, args[1])
 }
 
 func (r *aofReader) del(args [][]byte) error {
@@ -200,6 +241,7 @@ func (r *aofReader) del(args [][]byte) error {
 	}
 	for _, key := range args[1:] {
 		if len(key) <= MaxKeyBytes {
+			r.history.forget(r.db, key)
 			r.sink.Delete(r.db, key)
 		}
 	}
@@ -209,6 +251,7 @@ func (r *aofReader) del(args [][]byte) error {
 func (r *aofReader) flushDB([][]byte) error {
 	known, err := r.known()
 	if known {
+		r.history.flush(r.db)
 		r.sink.Flush(r.db)
 	}
 	return err
@@ -216,6 +259,7 @@ func (r *aofReader) flushDB([][]byte) error {
 
 func (r *aofReader) flushAll([][]byte) error {
 	for db := range r.options.Databases {
+		r.history.flush(db)
 		r.sink.Flush(db)
 	}
 	return nil
@@ -226,37 +270,83 @@ func (r *aofReader) swapDB(args [][]byte) error {
 	b, okB := resp.ParseRedisInt(args[2])
 	databases := int64(r.options.Databases)
 	if !okA || !okB || a < 0 || b < 0 || a >= databases || b >= databases {
-		return r.leaveOut(&r.loaded.OtherDatabases)
+		return r.leaveOut(&r.loaded.OtherDatabases, nil)
 	}
+	r.history.swap(int(a), int(b))
 	r.sink.Swap(int(a), int(b))
 	return nil
 }
 
-// expire deletes the key where the time has passed. One that has not changes nothing: a TAT is its own expiry.
+// expire deletes the key where the time has passed, and makes a limiter's key of a string that waits for this. Else it changes nothing:
+// a TAT is its own expiry.
 func (r *aofReader) expire(args [][]byte, unitMillis int64, relative bool) error {
 	known, err := r.known()
 	n, ok := resp.ParseRedisInt(args[2])
-	if !known || !ok {
+	if !known || !ok || len(args[1]) > MaxKeyBytes {
 		return err
 	}
 	expiry := times(n, unitMillis)
 	if relative {
 		expiry = r.relative(expiry)
 	}
-	if expired(expiry, r.options.NowNanos) && len(args[1]) <= MaxKeyBytes {
-		r.sink.Delete(r.db, args[1])
+	key := args[1]
+	waiting, waits := r.history.waiting(r.db, key)
+	switch {
+	case expired(expiry, r.options.NowNanos) && waits:
+		r.put(key, 0, hasExpired)
+	case expired(expiry, r.options.NowNanos):
+		r.sink.Delete(r.db, key)
+	case waits && waiting.tatNanos > 0:
+		if v := judgeTAT(waiting.tatNanos, expiry, r.options.NowNanos); v != otherKey {
+			r.put(key, waiting.tatNanos, v)
+		}
 	}
 	return nil
 }
 
+// throttle applies a call as of the time when it was made. Before the first #TS: that was no earlier than when the base was written:
+// a state from an earlier time refuses nothing that the true one lets pass.
 func (r *aofReader) throttle(args [][]byte) error {
 	if known, err := r.known(); !known {
 		return err
 	}
-	if r.atNanos == 0 {
-		return r.leaveOut(&r.loaded.TimelessCalls)
+	limit, quantity, ok := parseCall(args)
+	if !ok {
+		r.loaded.Records--
+		return r.leaveOutCommand(args[0])
 	}
+	if len(args[1]) > MaxKeyBytes {
+		return r.leaveOut(&r.loaded.LongKeys, nil)
+	}
+	h := r.history
+	at := h.recordedNanos
+	switch {
+	case at == 0 && h.baseNanos == 0:
+		r.loaded.TimelessCalls++
+		if r.options.Strict {
+			return errStrictCalls
+		}
+		return nil
+	case at == 0:
+		at = h.baseNanos
+		h.sinceBase, h.sinceBaseIn = h.sinceBase+1, r.loaded
+	}
+	h.forget(r.db, args[1])
 	r.loaded.Throttles++
-	r.sink.Throttle(r.db, args, r.atNanos)
+	r.sink.Throttle(r.db, args[1], &limit, quantity, at)
 	return nil
+}
+
+// parseCall reads CL.THROTTLE key max_burst count period [quantity].
+func parseCall(args [][]byte) (limit gcra.Limit, quantity int64, ok bool) {
+	if len(args) < 5 || len(args) > 6 {
+		return limit, 0, false
+	}
+	integers := [4]int64{3: 1}
+	for i, arg := range args[2:] {
+		if integers[i], ok = resp.ParseInt(arg); !ok {
+			return limit, 0, false
+		}
+	}
+	return gcra.Limit{MaxBurst: integers[0], Count: integers[1], Period: integers[2]}, integers[3], true
 }

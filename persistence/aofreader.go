@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"time"
 
 	"github.com/cellserver/cellserver/internal/vfs"
 	"github.com/cellserver/cellserver/resp"
@@ -17,8 +16,6 @@ const (
 	aofInputBytes = 128 << 10
 	// maxAnnotationBytes is the longest line that is taken for an annotation.
 	maxAnnotationBytes = 4096
-	// maxSeconds is the last time that int64 nanoseconds can say.
-	maxSeconds = math.MaxInt64 / int64(time.Second)
 )
 
 // errEnd is the end of a file in the middle of something.
@@ -40,14 +37,15 @@ type aofReader struct {
 	whole   int64 // all before it can be kept
 	ours    bool  // it begins with a block
 	blocks  bool  // it has had a block
+	inBlock bool
 	loaded  *Loaded
+	history *history
 	options LoadOptions
 	sink    Sink
 
 	parser  resp.Parser
 	args    [][]byte
 	db      int
-	atNanos int64 // of the last #TS:, 0: there was none
 	multi   *transaction
 	scratch []byte
 }
@@ -155,6 +153,9 @@ func (r *aofReader) judge(reason error) error {
 	if errors.As(reason, &trouble) {
 		return fmt.Errorf("%s: %w", r.path, trouble.error)
 	}
+	if errors.Is(reason, errClock) {
+		return &DamageError{File: r.path, Offset: r.at(), Reason: reason.Error(), Advice: adviceClock}
+	}
 	promised, records, err := r.promisedAfter(r.whole)
 	if err != nil {
 		return err
@@ -181,10 +182,8 @@ func (r *aofReader) annotation() error {
 		return errors.New("a block's header is wrong")
 	}
 	if digits, ok := bytes.CutPrefix(line, []byte(timestampPrefix)); ok {
-		if seconds, ok := resp.ParseRedisInt(bytes.TrimRight(digits, "\r\n")); ok && seconds > 0 && seconds <= maxSeconds {
-			r.atNanos = seconds * 1e9
-			r.loaded.ClockNanos = max(r.loaded.ClockNanos, r.atNanos)
-			return nil
+		if seconds, ok := resp.ParseRedisInt(bytes.TrimRight(digits, "\r\n")); ok {
+			return r.clock(seconds, nanosPerSecond, r.history.recorded)
 		}
 	}
 	if r.blocks {
@@ -192,6 +191,19 @@ func (r *aofReader) annotation() error {
 		return errors.New("an annotation that is neither Redis's nor ours")
 	}
 	return nil
+}
+
+// clock takes note of a clock that the file holds.
+func (r *aofReader) clock(clock, unitNanos int64, note func(nanos int64)) error {
+	nanos, err := clockNanos(clock, unitNanos)
+	switch {
+	case err == nil:
+		r.loaded.ClockNanos = max(r.loaded.ClockNanos, nanos)
+		note(nanos)
+	case r.options.AnyClock:
+		err = nil
+	}
+	return err
 }
 
 // line reads a line. It is good until the next call of anything.
@@ -223,8 +235,11 @@ func (r *aofReader) block(header blockHeader) error {
 	if r.multi != nil {
 		return errors.New("a block within a transaction")
 	}
-	r.blocks = true
-	r.loaded.ClockNanos = max(r.loaded.ClockNanos, header.clockNanos)
+	r.blocks, r.inBlock = true, true
+	defer func() { r.inBlock = false }()
+	if err := r.clock(header.clockNanos, 1, func(int64) {}); err != nil {
+		return err
+	}
 	for r.pos < end {
 		if err := r.command(end); err != nil {
 			return err

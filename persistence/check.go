@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/cellserver/cellserver/gcra"
 	"github.com/cellserver/cellserver/internal/vfs"
 )
 
@@ -26,6 +27,9 @@ type Checked struct {
 // String says it in a line.
 func (c *Checked) String() string {
 	text := fmt.Sprintf("%s: %d bytes, %d entries, %d commands", c.Path, c.Size, c.Loaded.Entries, c.Loaded.Records+c.Loaded.OtherCommands)
+	if c.Loaded.Expired > 0 {
+		text += fmt.Sprintf(", %d expired", c.Loaded.Expired)
+	}
 	if warning := c.Loaded.Warning(); warning != "" {
 		text += ", " + warning
 	}
@@ -49,13 +53,10 @@ func isSnapshot(path string) bool {
 	return strings.HasSuffix(path, ".rdb") && !strings.HasSuffix(path, baseSuffix)
 }
 
-// checkedDatabases is how many databases there may be in a file that is only checked.
-const checkedDatabases = 1 << 20
-
 // Check reads an RDB file, a file of a log, or a manifest and all files that it lists, and reports on each file. With fix it cuts off a
-// torn tail, where a server would, and keeps the file as it was under another name. The error is of the disk, or of a manifest that
-// can't be read.
-func Check(fsys vfs.FS, path string, fix bool) ([]Checked, error) {
+// torn tail, where a server would, and keeps the file as it was under another name. What it finds is what a start with the options
+// would, but that it goes on after a file that can't be loaded. The error is of the disk, or of a manifest that can't be read.
+func Check(fsys vfs.FS, path string, fix bool, options LoadOptions) ([]Checked, error) {
 	paths, snapshot := []string{path}, isSnapshot(path)
 	head, err := readHead(fsys, path)
 	if err != nil {
@@ -75,10 +76,15 @@ func Check(fsys vfs.FS, path string, fix bool) ([]Checked, error) {
 		}
 	}
 	reports := make([]Checked, len(paths))
+	h := newHistory(options)
 	for i, path := range paths {
-		if reports[i], err = checkFile(fsys, path, snapshot); err != nil {
+		reports[i].Path = path
+		if err := reports[i].load(fsys, snapshot, h); err != nil {
 			return reports[:i], err
 		}
+	}
+	if err := h.end(); err != nil {
+		reports[len(reports)-1].Err = err
 	}
 	last := len(reports) - 1
 	for last > 0 && reports[last].Err == nil && reports[last].Loaded.Records+reports[last].Loaded.OtherCommands == 0 {
@@ -119,40 +125,38 @@ func readHead(fsys vfs.FS, path string) ([]byte, error) {
 	return head[:n], err
 }
 
-// checkFile reads a file. Damage is in the report, and all else in the error.
-func checkFile(fsys vfs.FS, path string, snapshot bool) (Checked, error) {
-	c := Checked{Path: path}
-	file, size, err := openSized(fsys, path)
+// load reads a file. What is wrong with the file is in the report, and all else in the error.
+func (c *Checked) load(fsys vfs.FS, snapshot bool, h *history) error {
+	file, size, err := openSized(fsys, c.Path)
 	if err != nil {
-		return c, err
+		return err
 	}
 	defer file.Close()
 	c.Size = size
 	c.Loaded.totalBytes = size
-	options := LoadOptions{Databases: checkedDatabases}
 	if snapshot {
 		var end int64
-		end, err = c.Loaded.rdb(path, file, options, nothing{})
+		end, err = c.Loaded.rdb(c.Path, file, h.options, nothing{})
 		c.Whole, c.Beyond = size, size-end
 	} else {
 		var part loadedFile
-		part, err = c.Loaded.part(path, file, size, options, nothing{})
+		part, err = c.Loaded.part(c.Path, file, size, h, nothing{})
 		c.Whole = part.whole
 	}
-	if errors.Is(err, ErrDamage) {
+	if errors.Is(err, ErrDamage) || errors.Is(err, errStrict) {
 		c.Err, err = err, nil
 	}
-	return c, err
+	return err
 }
 
 // nothing is a Sink that keeps nothing.
 type nothing struct{}
 
-func (nothing) Store(int, []byte, int64)      {}
-func (nothing) Delete(int, []byte)            {}
-func (nothing) Flush(int)                     {}
-func (nothing) Swap(int, int)                 {}
-func (nothing) Throttle(int, [][]byte, int64) {}
+func (nothing) Store(int, []byte, int64)                        {}
+func (nothing) Delete(int, []byte)                              {}
+func (nothing) Flush(int)                                       {}
+func (nothing) Swap(int, int)                                   {}
+func (nothing) Throttle(int, []byte, *gcra.Limit, int64, int64) {}
 
 // cutTail cuts off a torn tail when a copy of the file is on disk.
 func cutTail(fsys vfs.FS, c *Checked) error {

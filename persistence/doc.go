@@ -15,8 +15,8 @@
 //
 // Integers are little endian, save those in lengths. A string is a length (one to nine bytes, [appendLength]) and its bytes; a
 // decimal number of up to 32 bits may be one of three integers instead, and Redis compresses longer strings with LZF. This is
-// the value that redis-cell stores, so its server reads our files, and [ReadRDB] reads all that Redis 6 to 8 and Valkey write. It
-// passes over whatever is no TAT, and counts it.
+// the value that redis-cell stores, so its server reads our files, and [ReadRDB] reads all that Redis 6 to 8 and Valkey write. A string
+// is a limiter's key if it is a TAT and expires when that is reached; the reader passes over whatever else there is, and counts it.
 //
 // A snapshot is taken piece by piece while the keys change. So it shows each key as it was at some time between its begin and
 // its end, not all of them at one time; a limit needs no more than that.
@@ -36,6 +36,9 @@
 //
 // The checksum is of that line and the commands, the clock is the store's, and synced is how much of the file was safe on disk
 // before. That tells a torn tail, which nobody was promised, from damage: what a later block calls safe must be sound.
+//
+// In a log of Redis a string may get its expiry by a later command, and calls of redis-cell stand as they were made, to be applied as of
+// the time that Redis's annotations tell. Both go on from one file of the log to the next: see history.
 //
 // # When the disk fails
 //

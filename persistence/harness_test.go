@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/cellserver/cellserver/gcra"
 	"github.com/cellserver/cellserver/internal/vfs"
 )
 
@@ -51,8 +52,8 @@ func (s *state) Swap(a, b int) {
 	s.tats = swapped
 }
 
-func (s *state) Throttle(db int, args [][]byte, atNanos int64) {
-	s.calls = append(s.calls, fmt.Sprintf("%d %q at %d", db, args, atNanos))
+func (s *state) Throttle(db int, key []byte, limit *gcra.Limit, quantity, atNanos int64) {
+	s.calls = append(s.calls, fmt.Sprintf("%d %s %d %d %d %d at %d", db, key, limit.MaxBurst, limit.Count, limit.Period, quantity, atNanos))
 }
 
 // names returns the places in order.

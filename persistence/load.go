@@ -7,7 +7,9 @@ import (
 	"io/fs"
 	"path/filepath"
 	"strings"
+	"time"
 
+	"github.com/cellserver/cellserver/gcra"
 	"github.com/cellserver/cellserver/internal/vfs"
 )
 
@@ -21,8 +23,8 @@ type Sink interface {
 	Flush(db int)
 	// Swap exchanges two databases.
 	Swap(a, b int)
-	// Throttle applies a CL.THROTTLE as of a time. Its arguments are those of the command, its name first, and not checked.
-	Throttle(db int, args [][]byte, atNanos int64)
+	// Throttle applies a CL.THROTTLE as of a time. Whether there can be such a limit is not checked.
+	Throttle(db int, key []byte, limit *gcra.Limit, quantity, atNanos int64)
 }
 
 // LoadOptions says how to load.
@@ -31,6 +33,9 @@ type LoadOptions struct {
 	Databases   int   // how many there are
 	Strict      bool  // what would be left out, for other reasons than its age, is an error
 	TruncatedOK bool  // aof-load-truncated: a torn tail is cut, and else an error
+	AnyClock    bool  // a clock that cannot be is passed over, and else damage
+	// Renamed has the own names of commands by those that rename-command gives them, in lower case.
+	Renamed map[string]string
 	// Progress, if given, is called every some 100 KB with what has been read and what there is, in bytes. An error that it
 	// returns ends the load, and is the load's.
 	Progress func(done, total int64) error
@@ -39,20 +44,23 @@ type LoadOptions struct {
 // Loaded tells of what was loaded.
 type Loaded struct {
 	Found
-	Records       int64 // commands that were applied
-	OtherCommands int64 // left out: other commands than those that can change a TAT
-	Throttles     int64 // CL.THROTTLE applied as of a recorded time
-	TimelessCalls int64 // CL.THROTTLE left out, since nothing tells when they were made
-	TornFile      string
-	TornBytes     int64    // at the end of TornFile, left out
-	TornRecords   int64    // whole commands among them, at the least
-	files         []string // paths, in order
-	manifest      *manifest
-	baseTorn      bool         // a new base must take its place
-	incrs         []loadedFile // as in the manifest
-	baseBytes     int64
-	doneBytes     int64 // of the files before the one being read
-	totalBytes    int64
+	Records        int64 // commands that were applied
+	OtherCommands  int64 // left out: other commands than those that can change a TAT
+	Throttles      int64 // CL.THROTTLE applied as of a recorded time
+	TimelessCalls  int64 // CL.THROTTLE left out, since nothing tells when they were made
+	CallsSinceBase int64 // CL.THROTTLE applied as of the time of the base, in a log that tells no other
+	TornFile       string
+	TornBytes      int64    // at the end of TornFile, left out
+	TornRecords    int64    // whole commands among them, at the least
+	files          []string // paths, in order
+	manifest       *manifest
+	baseTorn       bool         // a new base must take its place
+	incrs          []loadedFile // as in the manifest
+	baseBytes      int64
+	doneBytes      int64 // of the files before the one being read
+	totalBytes     int64
+	commands       examples // of OtherCommands
+	baseNanos      int64    // when the base was written, if CallsSinceBase is not 0
 }
 
 // loadedFile is what was found out about an increment.
@@ -81,10 +89,23 @@ func (l *Loaded) Warning() string {
 			parts = append(parts, fmt.Sprint(part.count, " ", part.what))
 		}
 	}
-	if parts == nil {
-		return ""
+	text := ""
+	if parts != nil {
+		text = "left out: " + strings.Join(parts, ", ")
 	}
-	return "left out: " + strings.Join(parts, ", ")
+	for _, of := range []struct {
+		what     string
+		examples examples
+	}{{"keys", l.keys}, {"commands", l.commands}} {
+		if len(of.examples) > 0 {
+			text += fmt.Sprintf("; among the %s: %s", of.what, strings.Join(of.examples, ", "))
+		}
+	}
+	if l.CallsSinceBase > 0 {
+		text = strings.TrimPrefix(fmt.Sprintf("%s; %d CL.THROTTLE commands without a time were applied as of %s, when the log's base was written", text, l.CallsSinceBase,
+			time.Unix(0, l.baseNanos).UTC().Format(time.RFC3339)), "; ")
+	}
+	return text
 }
 
 // leftOutSuffix names files from which something was left out.
@@ -128,6 +149,7 @@ func (e *DamageError) Unwrap() error { return ErrDamage }
 
 const (
 	adviceDamage = "Restore it from a backup"
+	adviceClock  = "Start with accept-machine-clock yes to go on without such clocks"
 	adviceLater  = "Delete that where it was written, and write the file again"
 	adviceTorn   = "Run cellserver check --fix on it, or start with aof-load-truncated yes, to go on without the end"
 )
@@ -162,6 +184,7 @@ func (l *Loaded) rdb(path string, file vfs.File, options LoadOptions, sink Sink)
 		NowNanos:  options.NowNanos,
 		Databases: options.Databases,
 		Strict:    options.Strict,
+		AnyClock:  options.AnyClock,
 		Progress: func(bytesRead int64) error {
 			if options.Progress == nil {
 				return nil
@@ -173,8 +196,11 @@ func (l *Loaded) rdb(path string, file vfs.File, options LoadOptions, sink Sink)
 	if errors.Is(err, ErrDamage) {
 		reason := strings.TrimPrefix(err.Error(), fmt.Sprintf("%v at offset %d: ", ErrDamage, size))
 		damage := &DamageError{File: path, Offset: size, Reason: reason, Advice: adviceDamage}
-		if errors.Is(err, errUnknownKind) {
+		switch {
+		case errors.Is(err, errUnknownKind):
 			damage.Advice, damage.later = adviceLater, true
+		case errors.Is(err, errClock):
+			damage.Advice = adviceClock
 		}
 		return size, damage
 	}
@@ -194,17 +220,24 @@ func (f *Found) add(other *Found) {
 	f.OtherDatabases += other.OtherDatabases
 	f.Functions += other.Functions
 	f.ClockNanos = max(f.ClockNanos, other.ClockNanos)
+	f.created = other.created
+	for _, example := range other.keys {
+		if len(f.keys) < maxExamples {
+			f.keys = append(f.keys, example)
+		}
+	}
 }
 
 // LoadLog loads an append-only file: what the manifest lists or, without a manifest, a single file of Redis before 7. If there is neither,
 // the error is fs.ErrNotExist. What it returns is for OpenLog.
 func LoadLog(place Place, options LoadOptions, sink Sink) (*Loaded, error) {
-	loaded := &Loaded{}
+	loaded, h := &Loaded{}, newHistory(options)
 	m, err := readManifest(place.FS, place.manifestPath())
 	switch {
 	case err == nil:
 		loaded.manifest = &m
-		return loaded, loaded.parts(place, options, sink)
+		err = loaded.parts(place, h, sink)
+		return loaded, endHistory(h, place.manifestPath(), err)
 	case !errors.Is(err, fs.ErrNotExist):
 		return nil, err
 	}
@@ -215,15 +248,26 @@ func LoadLog(place Place, options LoadOptions, sink Sink) (*Loaded, error) {
 	}
 	defer file.Close()
 	loaded.files, loaded.totalBytes = []string{path}, size
-	part, err := loaded.part(path, file, size, options, sink)
+	part, err := loaded.part(path, file, size, h, sink)
 	if err == nil && part.whole < size {
 		err = loaded.torn(path, part, options)
 	}
-	return loaded, err
+	return loaded, endHistory(h, path, err)
+}
+
+// endHistory ends the load of a log, unless that has failed.
+func endHistory(h *history, path string, err error) error {
+	if err != nil {
+		return err
+	}
+	if err := h.end(); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return nil
 }
 
 // parts loads the files of the manifest.
-func (l *Loaded) parts(place Place, options LoadOptions, sink Sink) error {
+func (l *Loaded) parts(place Place, h *history, sink Sink) error {
 	m := l.manifest
 	files := m.incrs
 	if m.base != nil {
@@ -250,7 +294,7 @@ func (l *Loaded) parts(place Place, options LoadOptions, sink Sink) error {
 	for i, listing := range files {
 		path := place.path(listing.name)
 		before := l.Records + l.OtherCommands
-		part, err := l.part(path, opened[i], sizes[i], options, sink)
+		part, err := l.part(path, opened[i], sizes[i], h, sink)
 		if err != nil {
 			return err
 		}
@@ -260,7 +304,7 @@ func (l *Loaded) parts(place Place, options LoadOptions, sink Sink) error {
 				Reason: "it ends amid a command, and " + listing.name + " goes on after it", Advice: adviceDamage}
 		}
 		if part.whole < part.size {
-			if err := l.torn(path, part, options); err != nil {
+			if err := l.torn(path, part, h.options); err != nil {
 				return err
 			}
 		}
@@ -275,17 +319,18 @@ func (l *Loaded) parts(place Place, options LoadOptions, sink Sink) error {
 }
 
 // part loads one file, of whatever form, and returns how much of it is whole.
-func (l *Loaded) part(path string, file vfs.File, size int64, options LoadOptions, sink Sink) (loadedFile, error) {
+func (l *Loaded) part(path string, file vfs.File, size int64, h *history, sink Sink) (loadedFile, error) {
 	start := int64(0)
 	magic := make([]byte, len(rdbMagic))
 	if n, _ := file.ReadAt(magic, 0); string(magic[:n]) == rdbMagic || string(magic[:n]) == "VALKE" {
 		var err error
-		if start, err = l.rdb(path, file, options, sink); err != nil {
+		if start, err = l.rdb(path, file, h.options, sink); err != nil {
 			return loadedFile{}, err
 		}
+		h.baseNanos = l.created
 	}
 	r := newAOFReader(path, file, start, size)
-	r.loaded, r.options, r.sink = l, options, sink
+	r.loaded, r.history, r.options, r.sink = l, h, h.options, sink
 	err := r.all()
 	l.doneBytes += size
 	return loadedFile{size: size, whole: r.whole, ours: r.ours && start == 0}, err

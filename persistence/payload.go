@@ -23,8 +23,17 @@ const (
 // ErrPayload is for a payload that is damaged or of a version not known; the reply is Redis's.
 var ErrPayload = errors.New("ERR DUMP payload version or checksum are wrong")
 
-// ErrNotTAT is for a sound payload of a value that is no TAT: of another type, or a string that is no integer.
-var ErrNotTAT = errors.New("ERR the value is not a TAT: only a string that is an integer of nanoseconds can be restored")
+// The errors for sound payloads of what is no limiter's key.
+const notTAT = "ERR the value is not a TAT: "
+
+var (
+	// ErrNotTAT is for a value of another type, or a string that is no TAT.
+	ErrNotTAT = errors.New(notTAT + "a limiter key holds a decimal number of Unix nanoseconds and nothing else")
+	// ErrNoExpiry is for a TAT without an expiry.
+	ErrNoExpiry = errors.New(notTAT + "a limiter key has an expiry, which is its TAT, and this one has none")
+	// ErrOtherExpiry is for a TAT with another expiry.
+	ErrOtherExpiry = errors.New(notTAT + "a limiter key expires when its TAT is reached, and this one does not. Do the servers' clocks agree?")
+)
 
 // AppendPayload appends what DUMP returns for a key with this TAT: byte for byte what Redis 7.0 returns for redis-cell's key.
 func AppendPayload(dst []byte, tatNanos int64) []byte {
@@ -34,29 +43,58 @@ func AppendPayload(dst []byte, tatNanos int64) []byte {
 	return binary.LittleEndian.AppendUint64(dst, updateCRC(0, dst[start:]))
 }
 
-// ParsePayload reads what AppendPayload or any Redis up to 8.10 or Valkey up to 9.2 wrote. The errors are ErrPayload and ErrNotTAT.
-func ParsePayload(payload []byte) (tatNanos int64, err error) {
+// ParsePayload reads what AppendPayload or any Redis up to 8.10 or Valkey up to 9.2 wrote of a limiter's key that expires at expiryMillis,
+// [NoExpiry] if never. For a key that has expired, whatever it was, the TAT is 0. The errors are ErrPayload and those for other keys.
+func ParsePayload(payload []byte, expiryMillis, nowNanos int64) (tatNanos int64, err error) {
+	value, err := payloadString(payload)
+	if err == ErrPayload {
+		return 0, err
+	}
+	tatNanos, v := judge(value, expiryMillis, nowNanos)
+	switch {
+	case v == alive:
+		return tatNanos, nil
+	case v == hasExpired:
+		return 0, nil
+	case tatNanos == 0:
+		return 0, ErrNotTAT
+	case expiryMillis == NoExpiry:
+		return 0, ErrNoExpiry
+	}
+	return 0, ErrOtherExpiry
+}
+
+// payloadString returns the string that a payload is of. Another value, or a string longer than any TAT, is ErrNotTAT.
+func payloadString(payload []byte) (value []byte, err error) {
 	end := len(payload) - payloadFooterBytes
 	if end < 1 {
-		return 0, ErrPayload
+		return nil, ErrPayload
 	}
 	footer := payload[end:]
 	version := binary.LittleEndian.Uint16(footer)
 	known := version <= maxPayloadVersion || version >= minValkeyVersion && version <= maxValkeyVersion
 	if !known || binary.LittleEndian.Uint64(footer[2:]) != updateCRC(0, payload[:len(payload)-8]) {
-		return 0, ErrPayload
+		return nil, ErrPayload
 	}
-	if payload[0] != typeString {
-		return 0, ErrNotTAT
+	in := newRDBInput(bytes.NewReader(payload[:end]))
+	kind, err := in.byte()
+	if err == nil && kind == opKeyMetadata {
+		if err = in.skipKeyMetadata(); err == nil {
+			kind, err = in.byte()
+		}
 	}
-	in := newRDBInput(bytes.NewReader(payload[1:end]))
-	digits, tooLong, err := in.string(maxTATBytes)
-	if err != nil || in.consumed() != int64(end-1) {
-		return 0, ErrPayload
+	if err != nil {
+		return nil, ErrPayload
 	}
-	tatNanos, ok := parseTAT(digits)
-	if tooLong || !ok {
-		return 0, ErrNotTAT
+	if kind != typeString {
+		return nil, ErrNotTAT
 	}
-	return tatNanos, nil
+	value, tooLong, err := in.string(maxTATBytes)
+	if err != nil || in.consumed() != int64(end) {
+		return nil, ErrPayload
+	}
+	if tooLong {
+		return nil, ErrNotTAT
+	}
+	return value, nil
 }

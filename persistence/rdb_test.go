@@ -49,6 +49,9 @@ func rdbFile(version int, parts ...any) []byte {
 	return binary.LittleEndian.AppendUint64(file, updateCRC(0, file))
 }
 
+// entryOf is an entry of a limiter's key.
+func entryOf(key string, tat int64) string { return string(AppendEntry(nil, []byte(key), tat)) }
+
 func readAll(file []byte, options RDBOptions) ([]entry, Found, int64, error) {
 	var entries []entry
 	if options.Databases == 0 {
@@ -143,7 +146,7 @@ func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
 func TestReaderPassesOver(t *testing.T) {
 	long := strings.Repeat("x", 300_000)
 	longString := string(appendLength(nil, uint64(len(long)))) + long
-	expiry := string(binary.LittleEndian.AppendUint64(nil, uint64(ExpiryMillis(later))))
+	expiry := "\xfc" + string(binary.LittleEndian.AppendUint64(nil, uint64(ExpiryMillis(later))))
 	id := strings.Repeat("i", 16)
 	stream := func(counters, groupCounters string, times int) string {
 		return "\x01\x10" + id + "\x03abc" + counters + "\x01\x01g" + groupCounters +
@@ -172,10 +175,14 @@ func TestReaderPassesOver(t *testing.T) {
 		{"leading zero", "\x00\x01k\x0201", otherStrings},
 		{"long string", "\x00\x01k" + longString, otherStrings},
 		{"string compressed to a word", "\x00\x01k\xc3\x09\x1b\x01aa\xe0\x0e\x00\x01aa", otherStrings},
-		{"long key", "\x00" + longString + "\xc0\x01", func(f *Found) int64 { return f.LongKeys }},
-		{"long key compressed", "\x00\xc3\x04\x80\x00\x04\x00\x00abcd\xc0\x01", func(f *Found) int64 { return f.LongKeys }},
-		{"database 16", "\xfe\x10\x00\x01k\x131999999999999999999\xfe\x02", func(f *Found) int64 { return f.OtherDatabases }},
-		{"database 2^63", "\xfe\x81\x80\x00\x00\x00\x00\x00\x00\x00\x00\x01k\x131999999999999999999\xfe\x02",
+		{"counter", "\x00\x06visits\xc0\x2a", otherStrings},
+		{"counter with an expiry", expiry + "\x00\x06visits\xc0\x2a", otherStrings},
+		{"TAT without an expiry", "\x00\x01k\x131999999999999999999", otherStrings},
+		{"TAT with another expiry", expiry + "\x00\x01k\x131999999999999999999", otherStrings},
+		{"long key", expiry + "\x00" + longString + "\x131900000100000000000", func(f *Found) int64 { return f.LongKeys }},
+		{"long key compressed", expiry + "\x00\xc3\x04\x80\x00\x04\x00\x00abcd\x131900000100000000000", func(f *Found) int64 { return f.LongKeys }},
+		{"database 16", "\xfe\x10" + entryOf("k", later) + "\xfe\x02", func(f *Found) int64 { return f.OtherDatabases }},
+		{"database 2^63", "\xfe\x81\x80\x00\x00\x00\x00\x00\x00\x00" + entryOf("k", later) + "\xfe\x02",
 			func(f *Found) int64 { return f.OtherDatabases }},
 
 		{"list", "\x01\x01k\x02\x01a\xc0\x05", otherTypes},
@@ -217,8 +224,7 @@ func TestReaderPassesOver(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			file := rdbFile(12, "\xfe\x02\xfc"+expiry+"\x00\x06before\x131999999999999999999", c.item,
-				"\x00\x05after\x131999999999999999998")
+			file := rdbFile(12, "\xfe\x02", entryOf("before", 1999999999999999999), c.item, entryOf("after", 1999999999999999998))
 			entries, found, size, err := readAll(file, RDBOptions{NowNanos: now})
 			want := []entry{{2, "before", 1999999999999999999}, {2, "after", 1999999999999999998}}
 			if err != nil || fmt.Sprint(entries) != fmt.Sprint(want) || size != int64(len(file)) {
@@ -246,28 +252,52 @@ func otherTypes(f *Found) int64   { return f.OtherTypes }
 func otherStrings(f *Found) int64 { return f.OtherStrings }
 func functions(f *Found) int64    { return f.Functions }
 
-func TestReaderLeavesOutTheDead(t *testing.T) {
+// TestReaderTellsLimiterKeys: what is alive, what has expired, and what belongs to somebody else.
+func TestReaderTellsLimiterKeys(t *testing.T) {
 	millis := func(n int64) string {
 		return "\xfc" + string(binary.LittleEndian.AppendUint64(nil, uint64(n)))
 	}
 	tat := func(n int64) string { return "\x00\x01k" + string(appendTAT(nil, n)) }
+	const nowMillis, laterMillis = now / 1e6, later / 1e6
+	const in2038 = 1<<31 - 1 // the last second of 32 bits
 	for _, c := range []struct {
-		item string
-		want int
+		item    string
+		entries int
+		expired int64
+		left    int64
 	}{
-		{tat(now + 1), 1},
-		{tat(now), 0},
-		{tat(-5), 0},
-		{tat(math.MaxInt64), 1},
-		{millis(now/1e6) + tat(later), 1},
-		{millis(now/1e6-1) + tat(later), 0},
-		{millis(-1) + tat(later), 0},
-		{"\xfd\xff\xff\xff\x7f" + tat(later), 1}, // 2038
-		{"\xfd\x00\x00\x00\x01" + tat(later), 0},
-		{millis(1) + "\x01\x01k\x00" + tat(later), 1}, // the expiry was the list's
+		{entryOf("k", now+1), 1, 0, 0},
+		{entryOf("k", math.MaxInt64), 1, 0, 0},
+		{millis(laterMillis) + tat(later), 1, 0, 0},
+		{millis(laterMillis+1000) + tat(later), 1, 0, 0},
+		{millis(laterMillis-1000) + tat(later), 1, 0, 0},
+		{"\xfd\xff\xff\xff\x7f" + tat(in2038*second), 1, 0, 0},
+		{"\xfd\xff\xff\xff\x7f" + tat(in2038*second+second), 1, 0, 0},
+
+		{entryOf("k", now), 0, 1, 0},
+		{millis(nowMillis) + tat(now+1), 1, 0, 0},
+		{millis(nowMillis-1) + tat(now+1), 0, 1, 0},
+		{millis(nowMillis-1) + tat(later), 0, 1, 0},
+		{millis(-1) + tat(later), 0, 1, 0},
+		{millis(nowMillis-1) + tat(42), 0, 1, 0},
+		{millis(1) + "\x00\x01k\x04word", 0, 1, 0},
+		{"\xfd\x00\x00\x00\x01" + tat(later), 0, 1, 0},
+		{millis(1) + "\x01\x01k\x01\x01a", 0, 1, 0},
+		{millis(1) + "\x01\x01k\x00" + tat(later), 0, 1, 1}, // the expiry was the list's
+
+		{tat(later), 0, 0, 1},
+		{tat(-5), 0, 0, 1},
+		{tat(now), 0, 0, 1},
+		{tat(math.MaxInt64), 0, 0, 1},
+		{millis(laterMillis+1001) + tat(later), 0, 0, 1},
+		{millis(laterMillis-1001) + tat(later), 0, 0, 1},
+		{millis(math.MaxInt64) + tat(later), 0, 0, 1},
+		{millis(laterMillis) + tat(42), 0, 0, 1},
+		{millis(laterMillis) + tat(later/1000), 0, 0, 1}, // microseconds
+		{"\xfd\xff\xff\xff\x7f" + tat(in2038*second+second+1), 0, 0, 1},
 	} {
 		entries, found, _, err := readAll(rdbFile(11, c.item), RDBOptions{NowNanos: now})
-		if err != nil || len(entries) != c.want || found.Expired != int64(1-c.want) {
+		if err != nil || len(entries) != c.entries || found.Expired != c.expired || found.Skipped() != c.left {
 			t.Errorf("%q: %v, %+v, %v", c.item, entries, found, err)
 		}
 	}
@@ -275,7 +305,7 @@ func TestReaderLeavesOutTheDead(t *testing.T) {
 
 func TestReaderReadsVersions(t *testing.T) {
 	for _, version := range []int{1, 4, 5, 9, 10, 11, 12, 13, 14, 15, 9999} {
-		entries, _, _, err := readAll(rdbFile(version, "\x00\x01k\x131999999999999999999"), RDBOptions{NowNanos: now})
+		entries, _, _, err := readAll(rdbFile(version, entryOf("k", later)), RDBOptions{NowNanos: now})
 		if err != nil || len(entries) != 1 {
 			t.Errorf("version %d: %v, %v", version, entries, err)
 		}
@@ -290,7 +320,7 @@ func valkeyFile(parts string) []byte {
 
 // TestReaderReadsValkey: some numbers mean other things there than in Redis.
 func TestReaderReadsValkey(t *testing.T) {
-	before, after := "\x00\x06before\x131999999999999999999", "\x00\x05after\x131999999999999999998"
+	before, after := entryOf("before", later), entryOf("after", later)
 	name := strings.Repeat("n", 40)
 	for item, skipped := range map[string]int64{
 		"\xf3\x28" + name + "\x02\x00\x40\x80\x42\x00\x42\x01": 0, // slot import

@@ -101,6 +101,3 @@ func AppendEntry(dst, key []byte, tatNanos int64) []byte {
 	dst = appendString(append(dst, typeString), key)
 	return appendTAT(dst, tatNanos)
 }
-
-// parseTAT reads a string that may be a TAT: an integer that Redis would print so.
-func parseTAT(s []byte) (tatNanos int64, ok bool) { return resp.ParseRedisInt(s) }

@@ -4,8 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"strconv"
+
+	"github.com/cellserver/cellserver/resp"
 )
 
 // checksummedFrom is the first RDB version that ends with a checksum.
@@ -15,18 +16,24 @@ const checksummedFrom = 5
 var ErrDamage = errors.New("damaged")
 
 // errStrict is what a strict load ends with.
-var errStrict = errors.New("the file holds what is no TAT, which a strict load refuses")
+var errStrict = errors.New("it holds what is no limiter's key, which a strict load refuses")
+
+// errStrictCalls is the same for calls.
+var errStrictCalls = fmt.Errorf("%w: CL.THROTTLE commands of which nothing tells when they were made", errStrict)
 
 // Found counts what a load found.
 type Found struct {
 	Entries        int64 // given to the caller
 	Expired        int64 // left out: their TAT or expiry has passed
 	OtherTypes     int64 // left out: values that are no strings
-	OtherStrings   int64 // left out: strings that are no integers
+	OtherStrings   int64 // left out: strings that are no TAT, or have another expiry
 	LongKeys       int64 // left out: longer than MaxKeyBytes
 	OtherDatabases int64 // left out: in databases that there are not
 	Functions      int64 // left out: libraries of functions
 	ClockNanos     int64 // the latest time of the store that was recorded, 0: none was
+
+	keys    examples // of what was left out
+	created int64    // when an RDB file says that it was written, Unix ns, 0: it does not
 }
 
 // Skipped tells how many things were left out that were no expired entries.
@@ -34,11 +41,28 @@ func (f *Found) Skipped() int64 {
 	return f.OtherTypes + f.OtherStrings + f.LongKeys + f.OtherDatabases + f.Functions
 }
 
+// leaveOut counts something that is not loaded. Its key, if it has one, becomes an example.
+func (f *Found) leaveOut(counter *int64, key []byte, strict bool) error {
+	*counter++
+	if key == nil {
+		if strict {
+			return errStrict
+		}
+		return nil
+	}
+	f.keys.add(key)
+	if strict {
+		return fmt.Errorf("%w: %q", errStrict, key[:min(len(key), maxExampleBytes)])
+	}
+	return nil
+}
+
 // RDBOptions says how to read an RDB file.
 type RDBOptions struct {
 	NowNanos  int64 // entries whose TAT is not later are left out
 	Databases int   // how many there are
 	Strict    bool  // what would be left out, for other reasons than its age, is an error
+	AnyClock  bool  // a clock that cannot be is passed over instead of being damage
 	// Progress, if given, is called about every inputBytes with the number of bytes read. Its error ends the reading.
 	Progress func(bytesRead int64) error
 }
@@ -65,7 +89,7 @@ type rdbReader struct {
 // Its memory is bounded, whatever the file says. An error that wraps ErrDamage says where it stopped; entries given to store
 // before it are then worth nothing, since a wrong checksum shows at the end.
 func ReadRDB(source io.Reader, options RDBOptions, store func(db int, key []byte, tatNanos int64)) (Found, int64, error) {
-	r := &rdbReader{in: newRDBInput(source), options: options, store: store, expiryMillis: math.MaxInt64}
+	r := &rdbReader{in: newRDBInput(source), options: options, store: store, expiryMillis: NoExpiry}
 	if options.Progress != nil {
 		r.in.refilled = options.Progress
 	}
@@ -152,7 +176,7 @@ func (r *rdbReader) laterItem(op byte) error {
 		return unknownKind("opcode", op)
 	}
 	err := r.entry(op)
-	r.expiryMillis = math.MaxInt64
+	r.expiryMillis = NoExpiry
 	return err
 }
 
@@ -169,23 +193,40 @@ func (r *rdbReader) end() error {
 	return err
 }
 
+// aux reads what the file says of itself. Of that two things matter, which are clocks.
 func (r *rdbReader) aux() error {
 	name, _, err := r.in.string(len(auxClock))
 	if err != nil {
 		return err
 	}
-	if string(name) != auxClock {
+	unitNanos := int64(0)
+	switch string(name) {
+	case auxClock:
+		unitNanos = 1
+	case auxCreated:
+		unitNanos = nanosPerSecond
+	default:
 		return r.in.skipStrings(1)
 	}
 	value, _, err := r.in.string(maxTATBytes)
 	if err != nil {
 		return err
 	}
-	clock, ok := parseTAT(value)
-	if !ok {
+	clock, isNumber := resp.ParseRedisInt(value)
+	if !isNumber && unitNanos > 1 {
+		return nil // Redis does not look at it
+	}
+	if !isNumber {
 		return errors.New("the clock is no number")
 	}
-	r.found.ClockNanos = max(r.found.ClockNanos, clock)
+	nanos, err := clockNanos(clock, unitNanos)
+	if err != nil && !r.options.AnyClock {
+		return err
+	}
+	r.found.ClockNanos = max(r.found.ClockNanos, nanos)
+	if unitNanos > 1 {
+		r.found.created = nanos
+	}
 	return nil
 }
 
@@ -205,16 +246,11 @@ func (r *rdbReader) function(op byte) error {
 	if err := r.in.skipStrings(1); err != nil {
 		return err
 	}
-	return r.leaveOut(&r.found.Functions)
+	return r.leaveOut(&r.found.Functions, nil)
 }
 
-// leaveOut counts something that is not loaded.
-func (r *rdbReader) leaveOut(counter *int64) error {
-	*counter++
-	if r.options.Strict {
-		return errStrict
-	}
-	return nil
+func (r *rdbReader) leaveOut(counter *int64, key []byte) error {
+	return r.found.leaveOut(counter, key, r.options.Strict)
 }
 
 func (r *rdbReader) entry(kind byte) error {
@@ -222,36 +258,41 @@ func (r *rdbReader) entry(kind byte) error {
 	if err != nil {
 		return err
 	}
+	r.key = append(r.key[:0], key...)
+	name := r.key
+	if longKey {
+		name = nil
+	}
 	if kind != typeString {
 		if err := r.skipValue(kind); err != nil {
 			return err
 		}
-		return r.leaveOut(&r.found.OtherTypes)
+		if r.expiryMillis != NoExpiry && expired(r.expiryMillis, r.options.NowNanos) {
+			r.found.Expired++
+			return nil
+		}
+		return r.leaveOut(&r.found.OtherTypes, name)
 	}
-	r.key = append(r.key[:0], key...)
 	value, longValue, err := r.in.string(maxTATBytes)
 	if err != nil {
 		return err
 	}
-	tatNanos, isTAT := parseTAT(value)
+	if longValue {
+		value = nil // which is no TAT either
+	}
+	tatNanos, v := judge(value, r.expiryMillis, r.options.NowNanos)
 	switch {
-	case longValue || !isTAT:
-		return r.leaveOut(&r.found.OtherStrings)
-	case longKey:
-		return r.leaveOut(&r.found.LongKeys)
-	case r.db >= uint64(r.options.Databases):
-		return r.leaveOut(&r.found.OtherDatabases)
-	case tatNanos <= r.options.NowNanos || expired(r.expiryMillis, r.options.NowNanos):
+	case v == hasExpired:
 		r.found.Expired++
+	case v == otherKey:
+		return r.leaveOut(&r.found.OtherStrings, name)
+	case longKey:
+		return r.leaveOut(&r.found.LongKeys, name)
+	case r.db >= uint64(r.options.Databases):
+		return r.leaveOut(&r.found.OtherDatabases, r.key)
 	default:
 		r.found.Entries++
 		r.store(int(r.db), r.key, tatNanos)
 	}
 	return nil
-}
-
-// expired tells whether Redis would have let a key with this expiry go. redis-cell rounds a TAT down where we round up, so that
-// the last millisecond is the TAT's to judge.
-func expired(expiryMillis, nowNanos int64) bool {
-	return expiryMillis < nowNanos/1e6
 }

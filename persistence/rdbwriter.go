@@ -13,6 +13,8 @@ const (
 	// auxClock is the name under which the store's clock is in the file, Unix nanoseconds. Redis passes over names it does not
 	// know.
 	auxClock = "cellserver-clock"
+	// auxCreated is Redis's name for when the file was begun, Unix seconds.
+	auxCreated = "ctime"
 	// writerBytes is how much is written at once.
 	writerBytes = 64 << 10
 )
@@ -45,7 +47,7 @@ func NewRDBWriter(out io.Writer, header RDBHeader) *RDBWriter {
 	}
 	w.aux("redis-ver", header.Version)
 	w.aux("redis-bits", "64")
-	w.aux("ctime", strconv.FormatInt(header.ClockNanos/1e9, 10))
+	w.aux(auxCreated, strconv.FormatInt(header.ClockNanos/1e9, 10))
 	w.aux("used-mem", strconv.FormatInt(header.UsedBytes, 10))
 	w.aux("aof-base", strconv.FormatInt(aofBase, 10))
 	w.aux(auxClock, strconv.FormatInt(header.ClockNanos, 10))

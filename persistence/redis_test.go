@@ -142,7 +142,7 @@ func variety(t testing.TB, client *redis.Client) (keys int64) {
 	do(t, client, "SET text word", "SET compressed "+strings.Repeat("abc", 1000), "SETRANGE binary 100000 x",
 		"RPUSH list a 1 70000", "SADD intset 1 2 3", "SADD set a b", "ZADD zset 1.5 a -inf b", "HSET hash f v g w",
 		"XADD stream * f v", "XADD stream * f w", "XGROUP CREATE stream g 0", "XREADGROUP GROUP g alice COUNT 1 STREAMS stream >",
-		"PFADD hll a b c", "SET volatile word EX 100000")
+		"PFADD hll a b c", "SET volatile word EX 300000000", "SET visits 42", "SET lock 1 EX 300000000", fmt.Sprint("SET stamp ", later), fmt.Sprint("SET seen ", later, " EX 300000000"))
 	long := strings.Repeat("x", 500)
 	for i := range 600 {
 		do(t, client, fmt.Sprintf("RPUSH biglist %d%s", i, long), fmt.Sprintf("SADD bigset %d%s", i, long),

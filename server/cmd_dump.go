@@ -1,6 +1,8 @@
 package server
 
 import (
+	"math"
+
 	"github.com/cellserver/cellserver/persistence"
 	"github.com/cellserver/cellserver/resp"
 )
@@ -24,7 +26,7 @@ func dump(s *Server, c *call, w *resp.Writer) {
 }
 
 // restore answers RESTORE key ttl payload [REPLACE] [ABSTTL] [IDLETIME seconds] [FREQ frequency]. Redis's checks are made in
-// Redis's order; the expiry that counts is the TAT's, but a key that has expired by ttl is none.
+// Redis's order. Only a limiter's key can be restored; one that has expired is none, whatever it was.
 func restore(s *Server, c *call, w *resp.Writer) {
 	options, err := parseRestoreOptions(c.args[4:])
 	if err != nil {
@@ -46,13 +48,17 @@ func restore(s *Server, c *call, w *resp.Writer) {
 		w.Error(errInvalidTTL)
 		return
 	}
-	tatNanos, err := persistence.ParsePayload(c.args[3])
+	expiry := int64(persistence.NoExpiry)
+	switch nowMillis := e.Now() / nanosPerMilli; {
+	case options.absolute && ttl > 0:
+		expiry = ttl
+	case ttl > 0:
+		expiry = nowMillis + min(ttl, math.MaxInt64-1-nowMillis)
+	}
+	tatNanos, err := persistence.ParsePayload(c.args[3], expiry, e.Now())
 	if err != nil {
 		w.Error(err.Error())
 		return
-	}
-	if options.absolute && ttl != 0 && ttl <= e.Now()/nanosPerMilli {
-		tatNanos = 0 // it has expired, as a TAT that has passed has
 	}
 	e.Store(c.key, tatNanos)
 	w.OK()

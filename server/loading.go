@@ -142,6 +142,7 @@ func newLoad(s *Server) *load {
 		Databases:   engine.Databases,
 		Strict:      l.config.StrictLoad,
 		TruncatedOK: l.config.AOFLoadTruncated,
+		Renamed:     renamed(l.config.Renames),
 		Progress:    l.progress,
 	}
 	return l
@@ -268,19 +269,11 @@ func (l *load) Swap(a, b int) {
 }
 
 // Throttle applies a call that a Redis with redis-cell has logged, as of the time when it was made.
-func (l *load) Throttle(db int, args [][]byte, atNanos int64) {
-	cmd := l.server.commands.find(args)
-	if cmd == nil || cmd.decide == nil || !cmd.takes(len(args)) {
-		return
-	}
-	limit, quantity, err := throttleArguments(cmd, args)
-	if err != nil {
-		return
-	}
-	e, key := l.key(db, args[1])
+func (l *load) Throttle(db int, bytes []byte, limit *gcra.Limit, quantity, atNanos int64) {
+	e, key := l.key(db, bytes)
 	e.Advance(atNanos)
 	var decision gcra.Decision
-	_ = cmd.decide(e, &key, &limit, quantity, &decision) // a call that was refused then changes nothing now either
+	_ = e.Throttle(&key, limit, quantity, &decision) // a call that was refused then changes nothing now either
 }
 
 // info writes INFO's lines on whether data is being loaded.

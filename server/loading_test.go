@@ -3,6 +3,7 @@ package server
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"os"
@@ -146,52 +147,111 @@ func filesOf(t *testing.T, dir string) string {
 
 // TestWhatIsLeftOutIsKept: a file of Redis with more than limiter keys is not lost to the first snapshot or rewrite.
 func TestWhatIsLeftOutIsKept(t *testing.T) {
-	var rdb bytes.Buffer
-	w := persistence.NewRDBWriter(&rdb, persistence.RDBHeader{})
-	err := w.Write(0, []byte("\x00\x01s\x05hello")) // a string
-	if err = errors.Join(err, w.Close()); err != nil {
-		t.Fatal(err)
+	now := time.Now()
+	in := func(d time.Duration) string { return fmt.Sprint(now.Add(d).UnixMilli()) }
+	tat := fmt.Sprint(now.Add(time.Hour).UnixNano())
+	expiry := string(binary.LittleEndian.AppendUint64([]byte{0xfc}, uint64(now.Add(time.Minute).UnixMilli())))
+	rdb := func(entries string) string {
+		var file bytes.Buffer
+		w := persistence.NewRDBWriter(&file, persistence.RDBHeader{})
+		if err := errors.Join(w.Write(0, []byte(entries)), w.Close()); err != nil {
+			t.Fatal(err)
+		}
+		return file.String()
 	}
-	for name, content := range map[string]string{
-		"dump.rdb": rdb.String(),
-		"appendonlydir/appendonly.aof.1.base.rdb": rdb.String(),
-		"appendonlydir/appendonly.aof.1.incr.aof": encode("SELECT", "0") + encode("SET", "s", "hello"),
+	for _, c := range []struct{ file, content, named string }{
+		{"dump.rdb", rdb("\x00\x05greet\x05hello"), "greet"},
+		{"dump.rdb", rdb("\x00\x06visits\xc0\x2a"), "visits"},
+		{"dump.rdb", rdb(expiry + "\x00\x04lock\xc0\x01"), "lock"},
+		{"dump.rdb", rdb("\x00\x05stamp\x13" + tat), "stamp"},
+		{"dump.rdb", rdb(expiry + "\x00\x04seen\x13" + tat), "seen"},
+		{"dump.rdb", rdb("\x01\x04list\x01\x01a"), "list"},
+		{"appendonlydir/appendonly.aof.1.base.rdb", rdb("\x00\x06visits\xc0\x2a"), "visits"},
+		{"appendonlydir/appendonly.aof.1.incr.aof", encode("SET", "greet", "hello"), "greet"},
+		{"appendonlydir/appendonly.aof.1.incr.aof", encode("SELECT", "0") + encode("SET", "visits", "42"), "visits"},
+		{"appendonlydir/appendonly.aof.1.incr.aof", encode("SETEX", "lock", "60", "1"), "lock"},
+		{"appendonlydir/appendonly.aof.1.incr.aof", encode("SET", "seen", tat, "PXAT", in(time.Minute)), "seen"},
+		{"appendonlydir/appendonly.aof.1.incr.aof", encode("SET", "seen", tat) + encode("PEXPIREAT", "seen", in(time.Minute)), "seen"},
+		{"appendonlydir/appendonly.aof.1.incr.aof", encode("RESTORE", "seen", "0", "x"), "seen"},
+		{"appendonlydir/appendonly.aof.1.incr.aof", encode("INCR", "visits"), "INCR"},
+		{"appendonly.aof", encode("SET", "visits", "42"), "visits"},
 	} {
 		dir := t.TempDir()
-		path := filepath.Join(dir, name)
+		path := filepath.Join(dir, c.file)
 		if err := os.Mkdir(filepath.Join(dir, "appendonlydir"), 0o700); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		if err := os.WriteFile(path, []byte(c.content), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		isLog := filepath.Dir(name) != "."
-		if isLog {
-			kind := map[bool]string{true: "b", false: "i"}[strings.Contains(name, "base")]
-			manifest := fmt.Sprintf("file %s seq 1 type %s\n", filepath.Base(name), kind)
-			if err := os.WriteFile(filepath.Join(dir, "appendonlydir", "appendonly.aof.manifest"), []byte(manifest), 0o600); err != nil {
+		isLog, manifest := c.file != "dump.rdb", filepath.Join(dir, "appendonlydir", "appendonly.aof.manifest")
+		if strings.Contains(c.file, "/") {
+			kind := map[bool]string{true: "b", false: "i"}[strings.Contains(c.file, "base")]
+			if err := os.WriteFile(manifest, fmt.Appendf(nil, "file %s seq 1 type %s\n", filepath.Base(c.file), kind), 0o600); err != nil {
 				t.Fatal(err)
 			}
 		}
+		configure := func(c *Config) { c.Dir, c.AppendOnly, c.LogFile = dir, isLog, filepath.Join(dir, "log") }
+		strict := DefaultConfig()
+		configure(&strict)
+		strict.StrictLoad = true
+		if err := startFails(t, strict); !strings.Contains(err.Error(), path) && !strings.Contains(err.Error(), manifest) || !strings.Contains(err.Error(), c.named) {
+			t.Errorf("%s of %s, strict: %v", c.named, c.file, err)
+		}
 		for range 2 { // a second start finds the name taken, and does no harm
-			s := startServer(t, func(c *Config) { c.Dir, c.AppendOnly = dir, isLog })
-			c := dial(t, s)
-			if got := c.run("CL.THROTTLE a 15 1 3600") + c.run("SAVE"); !strings.HasSuffix(got, "OK") {
+			s := startServer(t, configure)
+			client := dial(t, s)
+			if got := client.run("CL.THROTTLE a 15 1 3600") + client.run("SAVE"); !strings.HasSuffix(got, "OK") {
 				t.Error(got)
 			}
 			if isLog {
-				c.run("BGREWRITEAOF")
+				client.run("BGREWRITEAOF")
 				eventually(t, "the rewrite is finished", func() bool { return s.aof.Load().Stats().Rewrites > 0 })
 			}
 			if err := s.Shutdown(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			if kept, err := os.ReadFile(path + ".left-out"); string(kept) != content {
-				t.Errorf("%s: kept is %q, %v", name, kept, err)
+			if kept, err := os.ReadFile(path + ".left-out"); string(kept) != c.content {
+				t.Errorf("%s of %s: kept is %q, %v", c.named, c.file, kept, err)
 			}
-			if now, _ := os.ReadFile(path); string(now) == content {
-				t.Errorf("%s was not replaced, which shows nothing", name)
+			if now, _ := os.ReadFile(path); string(now) == c.content && c.file != "appendonly.aof" {
+				t.Errorf("%s was not replaced, which shows nothing", c.file)
 			}
+		}
+		log, err := os.ReadFile(filepath.Join(dir, "log"))
+		if line := fmt.Sprintf("%q", c.named); err != nil || !strings.Contains(string(log), "left out: 1 ") || !strings.Contains(string(log), line) {
+			t.Errorf("%s of %s is not told: %v\n%s", c.named, c.file, err, log)
+		}
+	}
+}
+
+// TestLogOfRenamedCommands: a log of Redis is read by the names that its rename-command lines, which are ours too, have given.
+func TestLogOfRenamedCommands(t *testing.T) {
+	now := time.Now()
+	tat := now.Add(time.Hour)
+	content := fmt.Sprintf("#TS:%d\r\n", now.Unix()) + encode("SELECT", "0") + encode("x", "a", "15", "1", "3600") + encode("CL.THROTTLE", "b", "15", "1", "3600") +
+		encode("put", "c", fmt.Sprint(tat.UnixNano()), "PXAT", fmt.Sprint(tat.UnixMilli()))
+	for _, renames := range []string{"rename-command CL.THROTTLE x\nrename-command SET put\n", "rename-command CL.THROTTLE \"\"\n"} {
+		dir := t.TempDir()
+		if err := os.WriteFile(filepath.Join(dir, "appendonly.aof"), []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		configuration := DefaultConfig()
+		if err := configuration.Load([]string{"-"}, strings.NewReader(renames)); err != nil {
+			t.Fatal(err)
+		}
+		s := startServer(t, func(c *Config) { c.Dir, c.AppendOnly, c.Renames = dir, true, configuration.Renames })
+		renamed := len(configuration.Renames) == 2
+		want := map[bool]string{true: `["a", "b", "c"]`, false: `["b"]`}[renamed]
+		c := dial(t, s)
+		got := c.run("KEYS *")
+		for _, key := range []string{"a", "b", "c"} {
+			if strings.Contains(got, key) != strings.Contains(want, key) {
+				t.Errorf("%q: the keys are %s, want %s", renames, got, want)
+			}
+		}
+		if _, err := os.Stat(filepath.Join(dir, "appendonly.aof.left-out")); (err == nil) == renamed {
+			t.Errorf("%q: left out: %v", renames, err)
 		}
 	}
 }

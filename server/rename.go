@@ -39,3 +39,14 @@ func (t *commandTable) renameOne(from, to string) error {
 	t.rows = slices.DeleteFunc(t.rows, func(each *command) bool { return each == row })
 	return nil
 }
+
+// renamed returns the own names of commands by those that the lines give them: a Redis with the same lines has written its log so.
+func renamed(lines []config.Line) map[string]string {
+	names := make(map[string]string, len(lines))
+	for _, line := range lines {
+		if to := strings.ToLower(line.Words[2]); to != "" {
+			names[to] = strings.ToLower(line.Words[1])
+		}
+	}
+	return names
+}

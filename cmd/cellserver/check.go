@@ -3,7 +3,9 @@ package main
 import (
 	"errors"
 	"fmt"
+	"time"
 
+	"github.com/cellserver/cellserver/engine"
 	"github.com/cellserver/cellserver/internal/vfs"
 	"github.com/cellserver/cellserver/persistence"
 )
@@ -23,9 +25,10 @@ func check(args []string) error {
 	if len(paths) == 0 {
 		return errors.New("usage: cellserver check [--fix] FILE...")
 	}
+	options := persistence.LoadOptions{NowNanos: time.Now().UnixNano(), Databases: engine.Databases} // as a start with no configuration
 	bad := 0
 	for _, path := range paths {
-		checked, err := persistence.Check(vfs.OS{}, path, fix)
+		checked, err := persistence.Check(vfs.OS{}, path, fix, options)
 		if err != nil {
 			return err
 		}

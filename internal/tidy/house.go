@@ -39,7 +39,7 @@ var cellserver = house{
 		"script":         {row: 2, only: []string{"resp"}},
 		"engine":         {row: 2, only: []string{"gcra", "keyspace", "expiry"}, pure: true},
 		"keyspace":       {row: 1, only: []string{"internal/*"}, pure: true},
-		"persistence":    {row: 1, only: []string{"internal/*", "resp"}},
+		"persistence":    {row: 1, only: []string{"internal/*", "resp", "gcra"}},
 		"cluster":        {row: 1, only: []string{"internal/*"}},
 		"config":         {row: 1, only: []string{"internal/*", "resp"}},
 		"acl":            {row: 1, only: []string{"internal/*"}},
