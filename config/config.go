@@ -59,6 +59,7 @@ type Config struct {
 	AOFLoadTruncated         bool
 	AOFTimestampEnabled      bool
 	StrictLoad               bool // a file that holds anything but limiter keys stops the start
+	AcceptMachineClock       bool // where the files' clock is ahead of the machine's, the machine's counts
 
 	// The process.
 	LogLevel       string // debug, verbose, notice or warning

@@ -362,6 +362,7 @@ func TestRedisHasTheSameDirectives(t *testing.T) {
 	}
 	delete(ours, "shards")
 	delete(ours, "strict-load")
+	delete(ours, "accept-machine-clock")
 	if len(ours) > 0 {
 		t.Errorf("Redis has no %v", ours)
 	}

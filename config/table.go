@@ -95,6 +95,8 @@ var working = []directive{
 
 	{name: "strict-load", kind: boolean{}, value: "no", when: atStart, help: "refuse to start from a file that holds anything but limiter keys",
 		field: func(c *Config) any { return &c.StrictLoad }},
+	{name: "accept-machine-clock", kind: boolean{}, value: "no", when: atStart, help: "go by this machine's clock where the files' is ahead of it: put all limits back",
+		field: func(c *Config) any { return &c.AcceptMachineClock }},
 	{name: "shards", kind: shardCount{integer{0, maxShards}}, value: "0", when: atStart, help: "event loops, each with a shard of the keyspace, 0 for half of the cores or of the CPU quota",
 		field: func(c *Config) any { return &c.Shards }},
 	{name: "io", kind: choice{"epoll", "goroutines"}, value: defaultIO, when: atStart, hidden: true, field: func(c *Config) any { return &c.IO }},

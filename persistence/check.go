@@ -136,11 +136,11 @@ func (c *Checked) load(fsys vfs.FS, snapshot bool, h *history) error {
 	c.Loaded.totalBytes = size
 	if snapshot {
 		var end int64
-		end, err = c.Loaded.rdb(c.Path, file, h.options, nothing{})
+		end, err = c.Loaded.rdb(c.Path, file, h.options, Discard)
 		c.Whole, c.Beyond = size, size-end
 	} else {
 		var part loadedFile
-		part, err = c.Loaded.part(c.Path, file, size, h, nothing{})
+		part, err = c.Loaded.part(c.Path, file, size, h, Discard)
 		c.Whole = part.whole
 	}
 	if errors.Is(err, ErrDamage) || errors.Is(err, errStrict) {
@@ -149,7 +149,9 @@ func (c *Checked) load(fsys vfs.FS, snapshot bool, h *history) error {
 	return err
 }
 
-// nothing is a Sink that keeps nothing.
+// Discard is a Sink that keeps nothing.
+var Discard Sink = nothing{}
+
 type nothing struct{}
 
 func (nothing) Store(int, []byte, int64)                        {}

@@ -44,17 +44,18 @@ type LoadOptions struct {
 // Loaded tells of what was loaded.
 type Loaded struct {
 	Found
-	Records        int64 // commands that were applied
-	OtherCommands  int64 // left out: other commands than those that can change a TAT
-	Throttles      int64 // CL.THROTTLE applied as of a recorded time
-	TimelessCalls  int64 // CL.THROTTLE left out, since nothing tells when they were made
-	CallsSinceBase int64 // CL.THROTTLE applied as of the time of the base, in a log that tells no other
+	From           string // a snapshot's path, "the append only file", or "" if there was neither
+	Records        int64  // commands that were applied
+	OtherCommands  int64  // left out: other commands than those that can change a TAT
+	Throttles      int64  // CL.THROTTLE applied as of a recorded time
+	TimelessCalls  int64  // CL.THROTTLE left out, since nothing tells when they were made
+	CallsSinceBase int64  // CL.THROTTLE applied as of the time of the base, in a log that tells no other
 	TornFile       string
 	TornBytes      int64    // at the end of TornFile, left out
 	TornRecords    int64    // whole commands among them, at the least
 	files          []string // paths, in order
 	manifest       *manifest
-	baseTorn       bool         // a new base must take its place
+	wantsBase      bool         // a new base must take the place of all files
 	incrs          []loadedFile // as in the manifest
 	baseBytes      int64
 	doneBytes      int64 // of the files before the one being read
@@ -107,6 +108,9 @@ func (l *Loaded) Warning() string {
 	}
 	return text
 }
+
+// WantBase has the log begin with a new base: what is in its files is not what it is to hold.
+func (l *Loaded) WantBase() { l.wantsBase = true }
 
 // leftOutSuffix names files from which something was left out.
 const leftOutSuffix = ".left-out"
@@ -161,7 +165,7 @@ func LoadSnapshot(fsys vfs.FS, path string, options LoadOptions, sink Sink) (*Lo
 		return nil, err
 	}
 	defer file.Close()
-	loaded := &Loaded{files: []string{path}, totalBytes: size}
+	loaded := &Loaded{From: path, files: []string{path}, totalBytes: size}
 	_, err = loaded.rdb(path, file, options, sink)
 	return loaded, err
 }
@@ -231,7 +235,7 @@ func (f *Found) add(other *Found) {
 // LoadLog loads an append-only file: what the manifest lists or, without a manifest, a single file of Redis before 7. If there is neither,
 // the error is fs.ErrNotExist. What it returns is for OpenLog.
 func LoadLog(place Place, options LoadOptions, sink Sink) (*Loaded, error) {
-	loaded, h := &Loaded{}, newHistory(options)
+	loaded, h := &Loaded{From: "the append only file"}, newHistory(options)
 	m, err := readManifest(place.FS, place.manifestPath())
 	switch {
 	case err == nil:
@@ -314,7 +318,7 @@ func (l *Loaded) parts(place Place, h *history, sink Sink) error {
 			l.incrs = append(l.incrs, part)
 		}
 	}
-	l.baseTorn = l.TornFile != "" && m.base != nil && l.TornFile == place.path(m.base.name)
+	l.wantsBase = l.TornFile != "" && m.base != nil && l.TornFile == place.path(m.base.name)
 	return nil
 }
 

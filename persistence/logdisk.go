@@ -318,7 +318,7 @@ func OpenLog(place Place, settings Settings, found *Loaded, nowNanos int64) (*Lo
 	switch {
 	case found == nil || found.manifest == nil:
 		l.unlisted, err = l.disk.begin()
-	case found.baseTorn:
+	case found.wantsBase:
 		l.disk.take(found)
 		l.disk.waiting = true
 	default:

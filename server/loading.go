@@ -130,6 +130,8 @@ type load struct {
 	engines []*engine.Engine
 	options persistence.LoadOptions
 	told    time.Time // when the log was told last how far it is
+
+	putBackNanos int64 // by which all times of the files are earlier here: see acceptMachineClock
 }
 
 func newLoad(s *Server) *load {
@@ -142,32 +144,36 @@ func newLoad(s *Server) *load {
 		Databases:   engine.Databases,
 		Strict:      l.config.StrictLoad,
 		TruncatedOK: l.config.AOFLoadTruncated,
+		AnyClock:    l.config.AcceptMachineClock,
 		Renamed:     renamed(l.config.Renames),
 		Progress:    l.progress,
 	}
 	return l
 }
 
-// run loads the log, if it is on and there is one, or else the last snapshot, and returns the log to go on with. Redis takes
-// an empty keyspace where the log is on and there is none, and so forgets a snapshot that is there.
+// run loads what is on disk, and returns the log to go on with.
 func (l *load) run() (*persistence.Log, error) {
-	if !l.config.AppendOnly {
-		return nil, l.snapshot()
-	}
-	place := logPlace(l.config, l.server)
-	found, err := persistence.LoadLog(place, l.options, l)
-	switch {
-	case err == nil:
-		l.finish(found, "the append only file")
-	case !errors.Is(err, fs.ErrNotExist):
-		return nil, err
-	default:
-		found = nil
-		if err := l.snapshot(); err != nil {
+	if l.config.AcceptMachineClock {
+		found, _, err := l.read(persistence.Discard)
+		if err != nil {
 			return nil, err
 		}
+		l.acceptMachineClock(found.ClockNanos)
 	}
-	aof, err := persistence.OpenLog(place, logSettings(l.config), found, l.server.clock.now())
+	found, fromLog, err := l.read(l)
+	if err != nil {
+		return nil, err
+	}
+	l.finish(found)
+	if !l.config.AppendOnly {
+		return nil, nil
+	}
+	if !fromLog {
+		found = nil
+	} else if l.putBackNanos > 0 {
+		found.WantBase()
+	}
+	aof, err := persistence.OpenLog(logPlace(l.config, l.server), logSettings(l.config), found, l.server.clock.now())
 	if err != nil {
 		return nil, fmt.Errorf("cannot open the append only file: %w", err)
 	}
@@ -175,18 +181,35 @@ func (l *load) run() (*persistence.Log, error) {
 	return aof, nil
 }
 
-// snapshot loads the last snapshot, if there is one.
-func (l *load) snapshot() error {
+// read reads the log, if it is on and there is one, or else the last snapshot, if there is one. Redis takes an empty keyspace where the
+// log is on and there is none, and so forgets a snapshot that is there.
+func (l *load) read(sink persistence.Sink) (found *persistence.Loaded, fromLog bool, err error) {
+	if l.config.AppendOnly {
+		found, err = persistence.LoadLog(logPlace(l.config, l.server), l.options, sink)
+		if !errors.Is(err, fs.ErrNotExist) {
+			return found, true, err
+		}
+	}
 	path := filepath.Join(l.config.Dir, l.config.DBFilename)
-	found, err := persistence.LoadSnapshot(l.server.snapshots.disk, path, l.options, l)
+	found, err = persistence.LoadSnapshot(l.server.snapshots.disk, path, l.options, sink)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil
+		return &persistence.Loaded{}, false, nil
 	}
-	if err != nil {
-		return err // which names the file
+	return found, false, err // which names the file
+}
+
+// acceptMachineClock obeys accept-machine-clock: the store's clock is the machine's, though the files have seen a later one. A limit that
+// stayed as it is would be owed the difference too, so all of them are put back by it: they stand as when the files were written.
+func (l *load) acceptMachineClock(filesNanos int64) {
+	ahead := filesNanos - l.server.clock.now()
+	if ahead <= 0 {
+		return
 	}
-	l.finish(found, path)
-	return nil
+	l.putBackNanos = ahead
+	l.options.NowNanos += ahead
+	l.server.log.warning("The data is %v ahead of this machine's clock. The machine's counts from now on, and all limits are put back by that, "+
+		"as accept-machine-clock says: they stand as when the data was written, and callers wait longer by the time since then. "+
+		"The option is for one start.", time.Duration(ahead).Round(time.Millisecond))
 }
 
 // progress notes how far the load is, tells the log of it every second, and ends the load where the server ends.
@@ -205,17 +228,23 @@ func (l *load) progress(done, total int64) error {
 	return nil
 }
 
-// finish takes note of what was loaded.
-func (l *load) finish(found *persistence.Loaded, from string) {
+// finish takes note of what was loaded, if there was anything.
+func (l *load) finish(found *persistence.Loaded) {
 	s := l.server
-	s.clock.notBefore(found.ClockNanos)
+	if found.From == "" {
+		return
+	}
+	s.clock.notBefore(found.ClockNanos - l.putBackNanos)
 	changes := uint64(0)
 	for _, e := range l.engines {
 		e.Advance(s.clock.now())
 		changes += e.Stats().Changes
 	}
+	if l.putBackNanos > 0 {
+		changes = 0 // the files have other TATs
+	}
 	s.snapshots.loaded(found.Found, changes)
-	s.log.notice("DB loaded from %s: %d entries and records, %d expired ones left out, in %.3f seconds", from, found.Entries, found.Expired, time.Since(s.loading.began).Seconds())
+	s.log.notice("DB loaded from %s: %d entries and records, %d expired ones left out, in %.3f seconds", found.From, found.Entries, found.Expired, time.Since(s.loading.began).Seconds())
 	if found.TornBytes > 0 {
 		s.log.warning("%s ends amid a command: its last %d bytes are cut off, with %d whole commands among them", found.TornFile, found.TornBytes, found.TornRecords)
 	}
@@ -229,13 +258,14 @@ func (l *load) finish(found *persistence.Loaded, from string) {
 			s.log.warning("What was left out is kept in %s", strings.Join(names, ", "))
 		}
 	}
-	if ahead := time.Duration(found.ClockNanos - time.Now().UnixNano()); ahead > clockStep {
-		s.log.warning("The data is %v ahead of this machine's clock, and so the store's clock will be: it never goes back", ahead.Round(time.Second))
+	if ahead := time.Duration(found.ClockNanos - l.putBackNanos - time.Now().UnixNano()); ahead > clockStep {
+		s.log.warning("The data is %v ahead of this machine's clock, and so the store's clock is: it never goes back. "+
+			"A start with accept-machine-clock yes goes by the machine's.", ahead.Round(time.Millisecond))
 	}
 }
 
-// clockStep is how far clocks are apart before it is worth a warning: more than time keeping over the network lets stand.
-const clockStep = 10 * time.Second
+// clockStep is how far clocks are apart before it is worth a warning: more than a restart on one machine can make of it.
+const clockStep = time.Second
 
 func (l *load) key(db int, bytes []byte) (*engine.Engine, engine.Key) {
 	key := l.server.key(db, bytes)
@@ -245,7 +275,7 @@ func (l *load) key(db int, bytes []byte) (*engine.Engine, engine.Key) {
 // Store gives a key a TAT.
 func (l *load) Store(db int, bytes []byte, tatNanos int64) {
 	e, key := l.key(db, bytes)
-	e.Store(key, tatNanos)
+	e.Store(key, tatNanos-l.putBackNanos)
 }
 
 // Delete removes a key.
@@ -271,7 +301,7 @@ func (l *load) Swap(a, b int) {
 // Throttle applies a call that a Redis with redis-cell has logged, as of the time when it was made.
 func (l *load) Throttle(db int, bytes []byte, limit *gcra.Limit, quantity, atNanos int64) {
 	e, key := l.key(db, bytes)
-	e.Advance(atNanos)
+	e.Advance(atNanos - l.putBackNanos)
 	var decision gcra.Decision
 	_ = e.Throttle(&key, limit, quantity, &decision) // a call that was refused then changes nothing now either
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -253,5 +254,98 @@ func TestLogOfRenamedCommands(t *testing.T) {
 		if _, err := os.Stat(filepath.Join(dir, "appendonly.aof.left-out")); (err == nil) == renamed {
 			t.Errorf("%q: left out: %v", renames, err)
 		}
+	}
+}
+
+// storeClock returns the store's time, by TIME.
+func (c *client) storeClock() time.Time {
+	c.t.Helper()
+	var seconds, micros int64
+	if _, err := fmt.Sscanf(c.run("TIME"), `["%d" "%d"]`, &seconds, &micros); err != nil {
+		c.t.Fatal(err)
+	}
+	return time.Unix(seconds, 1000*micros)
+}
+
+// TestFilesAheadOfTheMachine: the store goes on from the files' clock and says so, or with accept-machine-clock goes by the machine's and
+// leaves each limit what it had left.
+func TestFilesAheadOfTheMachine(t *testing.T) {
+	const hours = 1000 * time.Hour
+	for _, isLog := range []bool{false, true} {
+		dir := t.TempDir()
+		ahead := time.Now().Add(hours).UnixNano()
+		var file bytes.Buffer
+		w := persistence.NewRDBWriter(&file, persistence.RDBHeader{ClockNanos: ahead})
+		entries := persistence.AppendEntry(nil, []byte("minute"), ahead+int64(time.Minute))
+		entries = persistence.AppendEntry(entries, []byte("over"), ahead-int64(time.Minute)) // in time by the machine's clock
+		if err := errors.Join(w.Write(3, entries), w.Close(), os.WriteFile(filepath.Join(dir, "dump.rdb"), file.Bytes(), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+		start := func(accept bool) (*Server, *client) {
+			s := startServer(t, func(c *Config) {
+				c.Dir, c.AppendOnly, c.AcceptMachineClock, c.LogFile = dir, isLog, accept, filepath.Join(dir, "log")
+				c.Save = []config.SavePoint{{Seconds: 3600, Changes: 1}}
+			})
+			client := dial(t, s)
+			client.run("SELECT 3")
+			return s, client
+		}
+		end := func(s *Server) {
+			if err := s.Shutdown(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		check := func(c *client, wantAhead time.Duration) {
+			t.Helper()
+			if off := time.Until(c.storeClock()) - wantAhead; off < -time.Second || off > patience {
+				t.Errorf("the store's clock is %v off", off)
+			}
+			var left time.Duration
+			fmt.Sscanf(c.run("PTTL minute"), "%d", &left)
+			if left *= time.Millisecond; left < time.Minute-patience || left > time.Minute {
+				t.Errorf("the limit has %v left", left)
+			}
+			if got := c.run("KEYS *"); got != `["minute"]` {
+				t.Error(got)
+			}
+		}
+		s, c := start(false)
+		check(c, hours)
+		end(s)
+		s, c = start(true)
+		check(c, 0)
+		end(s)
+		s, c = start(false)
+		check(c, 0)
+		end(s)
+		log, _ := os.ReadFile(filepath.Join(dir, "log"))
+		for _, line := range []string{"ahead of this machine's clock, and so the store's clock is", "ahead of this machine's clock. The machine's counts from now on"} {
+			if strings.Count(string(log), line) != 1 || !strings.Contains(string(log), "1000h0m0") && !strings.Contains(string(log), "999h59m59") {
+				t.Errorf("%q is not told once:\n%s", line, log)
+			}
+		}
+	}
+}
+
+// TestImpossibleClockStopsTheStart: the store does not live in another century.
+func TestImpossibleClockStopsTheStart(t *testing.T) {
+	dir := t.TempDir()
+	var file bytes.Buffer
+	w := persistence.NewRDBWriter(&file, persistence.RDBHeader{ClockNanos: math.MaxInt64})
+	tat := time.Now().Add(time.Hour).UnixNano()
+	if err := errors.Join(w.Write(0, persistence.AppendEntry(nil, []byte("k"), tat)), w.Close(), os.WriteFile(filepath.Join(dir, "dump.rdb"), file.Bytes(), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	configuration := DefaultConfig()
+	configuration.Dir = dir
+	if err := startFails(t, configuration); !strings.Contains(err.Error(), "no clock can show. Start with accept-machine-clock yes") {
+		t.Error(err)
+	}
+	c := dial(t, startServer(t, func(c *Config) { c.Dir, c.AcceptMachineClock = dir, true }))
+	if off := time.Until(c.storeClock()); off < -patience || off > time.Second {
+		t.Errorf("the store's clock is %v off", off)
+	}
+	if got := c.run("GET k"); got != fmt.Sprintf("%q", fmt.Sprint(tat)) {
+		t.Error(got)
 	}
 }
