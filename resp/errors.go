@@ -12,6 +12,8 @@ const (
 	ErrTextNotAnInteger = "ERR value is not an integer or out of range"
 )
 
+const errTextUnknownInScript = "ERR Unknown Redis command called from script"
+
 // maxQuotedBytes is how much of what a client sent an error repeats: of a
 // command's or subcommand's name, and of all other arguments together.
 const maxQuotedBytes = 128
@@ -32,6 +34,18 @@ func UnknownCommand(args [][]byte) string {
 	}
 	return "ERR unknown command '" + string(cut(args[0], maxQuotedBytes)) +
 		"', with args beginning with: " + string(list)
+}
+
+// UnknownInScript is UnknownCommand for a command that a script calls. Redis's
+// text ends before the colon, and tells no name.
+func UnknownInScript(name []byte) string {
+	return errTextUnknownInScript + ": '" + string(cut(name, maxQuotedBytes)) + "' (cellserver holds limiter keys only)"
+}
+
+// UnknownSubcommandInScript is UnknownInScript where only the subcommand is not
+// known.
+func UnknownSubcommandInScript(container string, subcommand []byte) string {
+	return errTextUnknownInScript + ": '" + strings.ToUpper(container) + " " + string(cut(subcommand, maxQuotedBytes)) + "'"
 }
 
 // UnknownSubcommand is the error for a subcommand that the container, such as

@@ -167,7 +167,7 @@ func (r *Runtime) error(L *lua.LState) int {
 	level := optInt(L, 2, "error", 1)
 	if text, ok := toText(v); ok && level > 0 {
 		r.guard.allocate(L, 2*len(text))
-		if at := L.Where(int(min(level, maxCalls))); at != "" && !strings.HasPrefix(at, "[G]") {
+		if at := r.where(L, int(min(level, maxStackLevel))); at != "" && !strings.HasPrefix(at, "[G]") {
 			text = at + " " + text
 		}
 		v = lua.LString(text)
@@ -302,35 +302,22 @@ func (r *Runtime) pcall(L *lua.LState) int {
 func (r *Runtime) xpcall(L *lua.LState) int {
 	handler := argAny(L, 2, "xpcall")
 	L.SetTop(1)
-	if err := r.try(L, 0); err != nil {
-		L.Push(lua.LFalse)
+	err := r.try(L, 0)
+	if err == nil {
+		L.Insert(lua.LTrue, 1)
+		return L.GetTop()
+	}
+	L.Push(lua.LFalse)
+	for range maxNested { // an error of the handler is one for the handler
 		L.Push(handler)
 		L.Push(err)
-		L.Call(1, 1)
-		return 2
-	}
-	L.Insert(lua.LTrue, 1)
-	return L.GetTop()
-}
-
-// try calls the function below the n topmost values and returns the error, or nil. An end of the script is no error that it
-// could catch: the next instruction ends it again.
-func (r *Runtime) try(L *lua.LState, n int) lua.LValue {
-	nested := r.nested
-	err := L.PCall(n, lua.MultRet, nil)
-	if err == nil {
-		return nil
-	}
-	r.nested = nested
-	L.G.CurrentThread = L
-	object := err.(*lua.ApiError).Object
-	if text, ok := object.(lua.LString); ok {
-		if r.guard.fits(4 * len(text)) {
-			text = lua.LString(machineText(string(text)))
+		if err = r.tryWithin(L, 1, maxNestedHandlers); err == nil {
+			L.SetTop(2)
+			return 2
 		}
-		return text
 	}
-	return object
+	L.Push(lua.LString("error in error handling"))
+	return 2
 }
 
 func (r *Runtime) loadstring(L *lua.LState) int {
@@ -343,10 +330,15 @@ func (r *Runtime) load(L *lua.LState) int {
 	title := chunkTitle(L, 2, "load", "=(load)")
 	var code []byte
 	for {
+		top := L.GetTop()
 		L.Push(reader)
-		L.Call(0, 1)
-		part := L.Get(-1)
-		L.Pop(1)
+		if err := r.try(L, 0); err != nil {
+			L.Push(lua.LNil)
+			L.Push(err)
+			return 2
+		}
+		part := L.Get(top + 1)
+		L.SetTop(top)
 		text, ok := toText(part)
 		if part != lua.LNil && !ok {
 			L.Push(lua.LNil)
@@ -460,7 +452,7 @@ func unpack(L *lua.LState) int {
 	if first > last {
 		return 0
 	}
-	if n := last - first + 1; n <= 0 || n > maxUnpacked {
+	if n := last - first + 1; n <= 0 || n+int64(L.GetTop()) > maxCStack {
 		raise(L, "too many results to unpack")
 	}
 	for i := first; i <= last; i++ {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 
 	lua "github.com/yuin/gopher-lua"
@@ -47,7 +48,38 @@ func compile(body []byte, name string) (proto *lua.FunctionProto, err error) {
 		return nil, syntaxError(err, body, name)
 	}
 	proto.IsVarArg &^= lua.VarArgNeedsArg // a script has no table arg, and making one would be half of the cost of a run
+	trim(proto)
 	return proto, nil
+}
+
+// trim gives back what the compiler has reserved, a few kilobytes for each function, and what only debuggers and stack traces
+// use: neither exists here.
+func trim(code *lua.FunctionProto) {
+	code.Code, code.DbgSourcePositions = slices.Clone(code.Code), slices.Clone(code.DbgSourcePositions)
+	code.Constants, code.FunctionPrototypes = slices.Clone(code.Constants), slices.Clone(code.FunctionPrototypes)
+	code.DbgLocals, code.DbgCalls, code.DbgUpvalues = nil, nil, nil
+	for _, inner := range code.FunctionPrototypes {
+		trim(inner)
+	}
+}
+
+// sizeOf is about the memory that code takes after trim.
+func sizeOf(code *lua.FunctionProto) int {
+	const (
+		function    = 320 + 32*16 // what describes it, and the list of strings that the machine keeps to itself: for 32 at least
+		instruction = 4 + 8       // and its line
+		constant    = 3 * 16      // in both lists, and what the first points to
+	)
+	n := function + len(code.Code)*instruction + len(code.Constants)*constant
+	for _, v := range code.Constants {
+		if text, ok := v.(lua.LString); ok {
+			n += len(text)
+		}
+	}
+	for _, inner := range code.FunctionPrototypes {
+		n += sizeOf(inner)
+	}
+	return n
 }
 
 func syntaxError(err error, body []byte, name string) error {
@@ -71,6 +103,7 @@ type rewriter struct {
 	name      string
 	depth     int
 	constants int
+	functions int
 	err       error
 }
 
@@ -145,7 +178,12 @@ func (r *rewriter) statement(s ast.Stmt) {
 	}
 }
 
-func (r *rewriter) function(f *ast.FunctionExpr) { r.block(f.Stmts) }
+func (r *rewriter) function(f *ast.FunctionExpr) {
+	if r.functions++; r.functions > maxFunctions {
+		r.fail(f.Line(), "too many functions")
+	}
+	r.block(f.Stmts)
+}
 
 func (r *rewriter) expressions(list []ast.Expr) {
 	for i, e := range list {

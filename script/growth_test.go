@@ -68,15 +68,15 @@ func TestGrowth(t *testing.T) {
 // TestArgumentsCount: what a script is given counts as well.
 func TestArgumentsCount(t *testing.T) {
 	r := New(Options{MaxStringBytes: 1 << 20, MaxGrowthBytes: 64 << 20})
-	sha, err := r.Load([]byte("return 1"))
+	p, err := r.Load([]byte("return 1"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	w := resp.Writer{}
 	word := make([]byte, 64<<20)
 	debug.FreeOSMemory() // what other tests have left would be room for the script
-	r.Run(sha, nil, [][]byte{word}, &echoHost{}, &w)
-	if !strings.HasPrefix(string(w.Buf), "-ERR not enough memory script: "+sha+", on @user_script:1.") {
+	r.Run(p, nil, [][]byte{word}, &echoHost{}, &w)
+	if !strings.HasPrefix(string(w.Buf), "-ERR not enough memory script: "+p.SHA()+", on @user_script:1.") {
 		t.Errorf("%.200q", w.Buf)
 	}
 }
@@ -89,11 +89,11 @@ func TestDebt(t *testing.T) {
 	g := r.guard
 	before := g.mappedBytes()
 	do := func(body string) (owes bool) {
-		sha, err := r.Load([]byte(body))
+		p, err := r.Load([]byte(body))
 		if err != nil {
 			t.Fatal(err)
 		}
-		return r.Run(sha, nil, nil, &echoHost{}, &resp.Writer{})
+		return r.Run(p, nil, nil, &echoHost{}, &resp.Writer{})
 	}
 	if do("return #string.rep('x', 2^20)") {
 		t.Error("a small script makes debts")

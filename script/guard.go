@@ -28,10 +28,11 @@ var (
 	errMemory = errors.New("not enough memory")
 )
 
-// The states of a guard. Only a running script can be killed.
+// The states of a guard. Only a running script can be killed, and only until it has committed itself.
 const (
 	idle int32 = iota
 	running
+	committed
 	killed
 )
 
@@ -77,9 +78,16 @@ func (g *guard) begin() {
 	g.state.Store(running)
 }
 
-// end ends a run. It tells whether the process has grown much since it began, and whether this is the first debt.
-func (g *guard) end() (grown, owes bool) {
-	g.state.Store(idle)
+// end ends a run that nothing can kill any more. Whoever was told that it was killed is right: it is, even if it had come to its
+// last instruction by then.
+func (g *guard) end() {
+	if g.state.Swap(idle) == killed && g.done == nil {
+		g.stop(errKilled)
+	}
+}
+
+// settle tells whether the process has grown much since the run began, and whether this is the first debt.
+func (g *guard) settle() (grown, owes bool) {
 	grown = g.limit != 0 && g.mappedBytes() > g.limit-g.maxBytes+debtBytes
 	return grown, grown && g.debts.Add(1) == 1
 }
@@ -92,11 +100,26 @@ func (g *guard) giveBack() {
 }
 
 // kill makes a running script stop, and tells whether there was one. Any goroutine may call it.
-func (g *guard) kill() bool { return g.state.CompareAndSwap(running, killed) }
+func (g *guard) kill() bool {
+	return g.state.CompareAndSwap(running, killed) || g.state.Load() == killed
+}
 
-// Done is called by the machine before each instruction.
+// stopRunning is kill for any script. Any goroutine may call it.
+func (g *guard) stopRunning() {
+	for state := g.state.Load(); state == running || state == committed; state = g.state.Load() {
+		g.state.CompareAndSwap(state, killed)
+	}
+}
+
+// commit makes sure that the running script is not killed from now on, and tells whether that was in time.
+func (g *guard) commit() bool {
+	return g.state.CompareAndSwap(running, committed) || g.state.Load() == committed
+}
+
+// Done is called by the machine before each instruction. It asks each time whether the script was killed: single instructions,
+// such as the comparison of two long strings, may take a millisecond.
 func (g *guard) Done() <-chan struct{} {
-	if g.credit -= instructionBytes; g.credit < 0 {
+	if g.credit -= instructionBytes; g.credit < 0 || g.state.Load() == killed {
 		g.look(0)
 	}
 	return g.done
@@ -113,10 +136,16 @@ func (g *guard) Value(any) any { return nil }
 
 // charge counts the work of a library function, about a byte or a step each, and ends it where the script has to stop.
 func (g *guard) charge(L *lua.LState, steps int) {
-	if g.credit -= int64(steps/16+1) * instructionBytes; g.credit < 0 {
+	g.work(steps)
+	g.check(L)
+}
+
+// work is charge for where no function of Lua runs. It tells whether to go on.
+func (g *guard) work(steps int) bool {
+	if g.credit -= int64(steps/16+1) * instructionBytes; g.credit < 0 || g.state.Load() == killed {
 		g.look(0)
 	}
-	g.check(L)
+	return g.done == nil
 }
 
 // allocate is called by a library function before it takes memory, and ends it where there is not so much.
@@ -127,7 +156,7 @@ func (g *guard) allocate(L *lua.LState, bytes int) {
 
 // fits is allocate for where no function of Lua runs. It tells whether there is so much.
 func (g *guard) fits(bytes int) bool {
-	if g.credit -= int64(bytes); g.credit < 0 {
+	if g.credit -= int64(bytes); g.credit < 0 || g.state.Load() == killed {
 		g.look(int64(bytes))
 	}
 	return g.done == nil

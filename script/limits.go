@@ -16,17 +16,31 @@ const (
 	maxCalls = 2000
 	// maxCoroutineCalls is maxCalls for coroutines, which pay for their stack in advance.
 	maxCoroutineCalls = 200
-	// maxNestedCoroutines is how many may resume each other: each takes Go's stack. It is Lua's limit of C calls.
-	maxNestedCoroutines = 200
+	// maxNested is how many coroutines may resume each other, of which protected calls are one more at most: each takes Go's stack.
+	// It is Lua's limit of C calls.
+	maxNested = 199
+	// maxNestedHandlers is maxNested for xpcall's handlers, which are to handle that error too.
+	maxNestedHandlers = maxNested + 25
+	// maxDeepProtections is how many protected calls within each other may be maxCalls deep each, those within these
+	// maxCoroutineCalls: all of them together, each call a metamethod's, take 60,000 frames of Go's stack at most.
+	maxDeepProtections = 8
+	// maxStackLevel is the highest level of the stack that error looks for: more than there are.
+	maxStackLevel = maxNested * maxCalls
 	// maxRegisters bounds the stack of values, 16 bytes each. A function's arguments and the copy that {...} is made of both
 	// lie there, so that such a table has no more elements than maxArrayIndex.
 	maxRegisters = 64 << 10
-	// maxUnpacked is how many values unpack returns at most, and string.byte: what Redis's Lua has stack for.
-	maxUnpacked = 7990
+	// maxCStack is how many arguments and results together unpack has, and string.byte: what Redis's Lua lets a function in C
+	// have on its stack.
+	maxCStack = 8000
 	// maxSyntaxDepth bounds the recursion of the compiler. Lua's is 200 for all but chains of operators.
 	maxSyntaxDepth = 1000
 	// maxConstants of one script: the compiler's search for one takes time in proportion.
 	maxConstants = 20000
+	// maxFunctions of one script: the compiler reserves 8 KB for each.
+	maxFunctions = 5000
+	// maxCodeBytes bounds the compiled code that is kept for the next run: enough for some thousand scripts, of which a server has
+	// seldom more than a dozen in use. Compiling takes as long as 10 to 100 runs.
+	maxCodeBytes = 8 << 20
 	// maxArrayIndex is up to where a table's numbered elements are an array. A single assignment may fill all below its index:
 	// see instructionBytes.
 	maxArrayIndex = 32 << 10

@@ -37,13 +37,16 @@ func (r *Runtime) msgpackUnpack(L *lua.LState, limit int64, tellsOffset bool) in
 	base := L.GetTop()
 	n := 0
 	for ; u.in != "" && (all || int64(n) < limit); n++ {
-		if n == maxUnpacked {
-			raise(L, "too many results to unpack")
+		if n+2 > maxCStack { // of which the data is one
+			raise(L, "stack overflow (too many return values at once; use unpack_one or unpack_limit instead.)")
 		}
 		L.Push(u.value(0))
 	}
 	if !tellsOffset || all {
 		return n
+	}
+	if n+2 > maxCStack {
+		raise(L, "stack overflow (in function mp_unpack_full)")
 	}
 	next := len(data) - len(u.in)
 	if u.in == "" {

@@ -40,6 +40,7 @@ func (m *matcher) match(s, p int) int {
 		m.fail("pattern too complex")
 	}
 	defer func() { m.depth-- }()
+	m.r.guard.charge(m.L, 1)
 	for p < len(m.pattern) {
 		m.r.guard.charge(m.L, 16)
 		switch m.pattern[p] {

@@ -15,7 +15,7 @@ type replyConverter struct {
 }
 
 func (c *replyConverter) value(v lua.LValue, depth int) {
-	if !c.room(0) {
+	if !c.room(0) || !c.r.guard.work(1) {
 		return
 	}
 	switch v := v.(type) {

@@ -2,7 +2,6 @@ package script
 
 import (
 	"cmp"
-	"strings"
 
 	lua "github.com/yuin/gopher-lua"
 
@@ -52,20 +51,19 @@ type Options struct {
 
 // Runtime holds compiled scripts and the Lua state that they run in. All methods but Kill are for one goroutine at a time.
 type Runtime struct {
-	programs   map[string]*Program // by SHA1
-	byBody     map[string]*Program // spares the hashing
-	cacheBytes int
+	cache
 
 	guard          *guard
 	maxStringBytes int
 	sandbox        *sandbox
 
 	// Of the present run.
-	host    Host
-	version int // of RESP, between script and host
-	random  rand48
-	json    jsonOptions
-	nested  int // coroutines that resumed each other
+	host        Host
+	version     int // of RESP, between script and host
+	random      rand48
+	json        jsonOptions
+	nested      int // coroutines that resumed each other, and protected calls
+	protections int // protected calls under way
 
 	// Memory that runs reuse.
 	words  [][]byte
@@ -83,31 +81,39 @@ func New(o Options) *Runtime {
 	}
 	r := &Runtime{guard: newGuard(o.MaxGrowthBytes), maxStringBytes: o.MaxStringBytes}
 	r.Flush()
-	r.sandbox = newSandbox(r)
+	r.sandbox, r.random = newSandbox(r), unseeded
 	return r
 }
 
-// Kill ends the running script soon, with an error, and tells whether there was one. Any goroutine may call it.
+// Kill ends the running script soon, with an error, and tells whether there was one. One that is committed it leaves alone. Any
+// goroutine may call it.
 func (r *Runtime) Kill() bool { return r.guard.kill() }
+
+// Stop is Kill for any script, committed or not.
+func (r *Runtime) Stop() { r.guard.stopRunning() }
+
+// Commit makes sure that the running script can't be killed from now on, and tells whether that was in time. Its host calls it
+// before each command that writes: half of a script's effects would be left.
+func (r *Runtime) Commit() bool { return r.guard.commit() }
+
+// Committed tells whether a script is running that can't be killed. Any goroutine may call it.
+func (r *Runtime) Committed() bool { return r.guard.state.Load() == committed }
 
 // GiveBack collects what large scripts have left and gives the memory back to the system. It takes some 100 ms, but stops nobody
 // else for long. Any goroutine may call it.
 func (r *Runtime) GiveBack() { r.guard.giveBack() }
 
-// Run runs a loaded script and appends its reply, or the error that ended it, to w in w's version. It tells whether GiveBack is
-// to be called: not again before that has returned, whatever runs meanwhile.
-func (r *Runtime) Run(sha string, keys, args [][]byte, host Host, w *resp.Writer) (owes bool) {
-	p := r.Lookup(sha)
-	if p == nil {
-		w.Error("NOSCRIPT No matching script. Please use EVAL.")
-		return false
-	}
-	r.host, r.version, r.nested = host, 2, 0
-	r.random, r.json = unseeded, defaultJSON
+// Run runs a script and appends its reply, or the error that ended it, to w in w's version. It tells whether GiveBack is to be
+// called: not again before that has returned, whatever runs meanwhile.
+func (r *Runtime) Run(p *Program, keys, args [][]byte, host Host, w *resp.Writer) (owes bool) {
+	code := r.codeOf(p)
+	r.host, r.version, r.nested, r.protections = host, 2, 0, 0
+	r.json = defaultJSON
 	start := len(w.Buf)
 
 	r.guard.begin()
-	failure := r.protected(p, keys, args, w)
+	failure := r.protectedRun(code, keys, args, w)
+	r.guard.end()
 	stopped := r.guard.reason
 	r.host = nil
 
@@ -116,9 +122,9 @@ func (r *Runtime) Run(sha string, keys, args [][]byte, host Host, w *resp.Writer
 	}
 	if failure.text != "" {
 		w.Buf = w.Buf[:start]
-		w.Error(failure.text + " script: " + p.SHA + ", on " + failure.at + ".")
+		w.Error(failure.text + " script: " + p.SHA() + ", on " + failure.at + ".")
 	}
-	grown, owes := r.guard.end()
+	grown, owes := r.guard.settle()
 	if stopped != nil || failure.machine || grown {
 		r.sandbox = newSandbox(r) // what is left in the state may be large, or broken
 	} else {
@@ -143,8 +149,8 @@ const firstLine = "@" + chunkName + ":1"
 // keptBytes is the most memory that a buffer keeps for its next use.
 const keptBytes = 64 << 10
 
-// protected runs the script and converts its result. Whatever goes wrong comes back as a failure.
-func (r *Runtime) protected(p *Program, keys, args [][]byte, w *resp.Writer) (f failure) {
+// protectedRun runs the script and converts its result. Whatever goes wrong comes back as a failure.
+func (r *Runtime) protectedRun(code *lua.FunctionProto, keys, args [][]byte, w *resp.Writer) (f failure) {
 	L := r.sandbox.L
 	defer func() {
 		if bug := recover(); bug != nil {
@@ -156,8 +162,9 @@ func (r *Runtime) protected(p *Program, keys, args [][]byte, w *resp.Writer) (f 
 	}
 	r.sandbox.set("KEYS", stringsTable(L, keys))
 	r.sandbox.set("ARGV", stringsTable(L, args))
-	L.Push(L.NewFunctionFromProto(p.code))
-	if err := L.PCall(0, 1, nil); err != nil {
+	L.Push(r.sandbox.protected)
+	L.Push(L.NewFunctionFromProto(code))
+	if err := L.PCall(1, 1, nil); err != nil {
 		err := err.(*lua.ApiError)
 		if text, ok := err.Object.(lua.LString); ok && !r.guard.fits(6*len(text)) { // each step to the reply copies it
 			return failure{}
@@ -174,7 +181,7 @@ func (r *Runtime) protected(p *Program, keys, args [][]byte, w *resp.Writer) (f 
 }
 
 func newFailure(err *lua.ApiError) failure {
-	f := failure{at: place(err.StackTrace), machine: err.Type == lua.ApiErrorPanic}
+	f := failure{at: err.StackTrace, machine: err.Type == lua.ApiErrorPanic}
 	switch v := err.Object.(type) {
 	case *lua.LTable:
 		text, ok := toText(v.RawGetString("err"))
@@ -193,25 +200,6 @@ func newFailure(err *lua.ApiError) failure {
 		f.text = " " // Redis answers with an empty error
 	}
 	return f
-}
-
-// place finds the innermost function in Lua in a stack trace of the machine:
-//
-//	stack traceback:
-//		[G]: in function 'error'
-//		user_script:3: in function 'f'
-func place(trace string) string {
-	for line := range strings.SplitSeq(trace, "\n") {
-		line = strings.TrimSpace(line)
-		end := strings.LastIndex(line, ": in ")
-		if end < 0 || strings.HasPrefix(line, "[G]") {
-			continue
-		}
-		if at := line[:end]; strings.Contains(at, ":") {
-			return "@" + at
-		}
-	}
-	return firstLine
 }
 
 // listBytes is what stringsTable takes.

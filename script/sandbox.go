@@ -18,6 +18,9 @@ type sandbox struct {
 	null    *lua.LUserData              // cjson.null
 	step    *lua.LFunction              // of ipairs
 	missing *lua.LTable                 // metatable of _G, frozen
+
+	protected   *lua.LFunction // calls what is to be protected
+	protections []protection   // by how many are under way
 }
 
 func newSandbox(r *Runtime) *sandbox {
@@ -35,7 +38,7 @@ func newSandbox(r *Runtime) *sandbox {
 		raise(L, "Attempt to modify a readonly table")
 		return 0
 	})
-	s.step = L.NewFunction(ipairsStep)
+	s.step, s.protected = L.NewFunction(ipairsStep), L.NewFunction(protected)
 	s.env = s.freeze(s.globals)
 	L.Env = s.env
 
@@ -134,4 +137,7 @@ func (s *sandbox) setBasicMetatables(stringLibrary *lua.LTable) {
 func (s *sandbox) reset() {
 	s.L.SetTop(0)
 	s.L.G.CurrentThread = s.L.G.MainThread
+	for i := range s.protections {
+		s.protections[i].caller = nil
+	}
 }

@@ -39,8 +39,8 @@ func stringByte(L *lua.LState) int {
 	first := position(optInt(L, 2, "byte", 1), len(s))
 	last := position(optInt(L, 3, "byte", first), len(s))
 	first, last = max(first, 1), min(last, int64(len(s)))
-	if last-first+1 > maxUnpacked {
-		raise(L, "string slice too long")
+	if last-first+1+int64(L.GetTop()) > maxCStack {
+		raise(L, "stack overflow (string slice too long)")
 	}
 	for i := first; i <= last; i++ {
 		pushNumber(L, float64(s[i-1]))

@@ -183,13 +183,15 @@ func (r *Runtime) structUnpack(L *lua.LState) int {
 	at := int(min(start-1, int64(len(data)+1)))
 	values := 0
 	for option, size, ok := f.next(); ok; option, size, ok = f.next() {
+		r.guard.charge(L, size)
+		if L.GetTop()+2 > maxCStack {
+			raise(L, "stack overflow (too many results)")
+		}
 		at += f.padding(at, option, size)
 		if size > len(data)-at {
 			argError(L, 2, "unpack", "data string too short")
 		}
-		if values++; values > maxUnpacked {
-			raise(L, "too many results to unpack")
-		}
+		values++
 		switch option {
 		case 'x':
 			values--

@@ -13,7 +13,7 @@ func (r *Runtime) tableFunctions() map[string]lua.LGFunction {
 		"foreachi": r.foreachi,
 		"getn":     func(L *lua.LState) int { L.Push(lua.LNumber(tableLength(argTable(L, 1, "getn")))); return 1 },
 		"insert":   r.tableInsert,
-		"maxn":     maxn,
+		"maxn":     r.maxn,
 		"remove":   r.tableRemove,
 		"setn":     func(L *lua.LState) int { raise(L, "'setn' is obsolete"); return 0 },
 		"sort":     r.tableSort,
@@ -52,6 +52,7 @@ func (r *Runtime) foreach(L *lua.LState) int {
 	t, f := argTable(L, 1, "foreach"), argFunction(L, 2, "foreach")
 	t = r.sandbox.real(t)
 	for key, v := t.Next(lua.LNil); key != lua.LNil; key, v = t.Next(key) {
+		r.guard.charge(L, 1)
 		if n := callEach(L, f, key, v); n > 0 {
 			return n
 		}
@@ -62,6 +63,7 @@ func (r *Runtime) foreach(L *lua.LState) int {
 func (r *Runtime) foreachi(L *lua.LState) int {
 	t, f := argTable(L, 1, "foreachi"), argFunction(L, 2, "foreachi")
 	for i := 1; i <= tableLength(t); i++ {
+		r.guard.charge(L, 1)
 		if n := callEach(L, f, lua.LNumber(i), t.RawGet(lua.LNumber(i))); n > 0 {
 			return n
 		}
@@ -82,9 +84,10 @@ func callEach(L *lua.LState, f *lua.LFunction, key, v lua.LValue) (results int) 
 	return 0
 }
 
-func maxn(L *lua.LState) int {
+func (r *Runtime) maxn(L *lua.LState) int {
 	largest := lua.LNumber(0)
 	argTable(L, 1, "maxn").ForEach(func(key, _ lua.LValue) {
+		r.guard.charge(L, 1)
 		if n, ok := key.(lua.LNumber); ok {
 			largest = max(largest, n)
 		}
@@ -130,8 +133,8 @@ func (r *Runtime) tableRemove(L *lua.LState) int {
 		return 0
 	}
 	removed := t.RawGet(lua.LNumber(at))
-	r.guard.charge(L, int(size-at))
 	for ; at < size; at++ {
+		r.guard.charge(L, 1)
 		t.RawSet(lua.LNumber(at), t.RawGet(lua.LNumber(at+1)))
 	}
 	t.RawSet(lua.LNumber(size), lua.LNil)
@@ -151,10 +154,12 @@ func (r *Runtime) tableSort(L *lua.LState) int {
 	r.guard.allocate(L, valueBytes*length)
 	values := make([]lua.LValue, length)
 	for i := range values {
+		r.guard.charge(L, 1)
 		values[i] = t.RawGet(lua.LNumber(i + 1))
 	}
 	sort.Sort(&sorter{r: r, L: L, values: values, order: order})
 	for i, v := range values {
+		r.guard.charge(L, 1)
 		t.RawSet(lua.LNumber(i+1), v)
 	}
 	return 0

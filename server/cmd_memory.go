@@ -33,7 +33,7 @@ func memoryStats(l *loop, _ *conn, _ [][]byte, w *resp.Writer) {
 		{"clients.normal", int64(t.clientBytes)},
 		{"cluster.links", int64(0)},
 		{"aof.buffer", int64(0)},
-		{"lua.caches", int64(0)},
+		{"lua.caches", int64(t.scriptBytes)},
 		{"functions.caches", int64(0)},
 		{"overhead.total", int64(m.allocated - data)},
 		{"keys.count", int64(keys)},

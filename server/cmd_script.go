@@ -1,7 +1,6 @@
 package server
 
 import (
-	"sync/atomic"
 	"time"
 
 	"github.com/cellserver/cellserver/resp"
@@ -20,7 +19,7 @@ const (
 	errTooManyKeys    = "ERR Number of keys can't be greater than number of args"
 	errNotBusy        = "NOTBUSY No scripts in execution right now."
 	errUnkillable     = "UNKILLABLE Sorry the script already executed write commands against the dataset. You can either wait the script termination or kill the server in a hard way using the SHUTDOWN NOSAVE command."
-	errScriptUnknown  = "ERR Unknown Redis command called from script"
+	errScriptKilled   = "ERR Script killed by user with SCRIPT KILL..."
 	errScriptArity    = "ERR Wrong number of args calling Redis command from script"
 	errScriptNotThis  = "ERR This Redis command is not allowed from script"
 	errScriptReadOnly = "ERR Write commands are not allowed from read-only scripts."
@@ -30,13 +29,13 @@ const (
 // of several such scripts in a row only one has it done.
 const giveBackDelay = time.Second
 
-// scripting is what the server has for scripts. All but running belongs to whoever has all shards.
+// scripting is what the server has for scripts. It belongs to whoever has all shards; only Kill, Stop and Committed of the runtime
+// are for all.
 type scripting struct {
 	runtime *script.Runtime
 	// executor carries out a script's commands. It is no loop that runs: it stands for one that has taken all shards, so
 	// that the real one can answer its connections while a script runs for long.
 	executor *loop
-	running  atomic.Pointer[scriptRun] // nil: none
 }
 
 func newScripting(s *Server) scripting {
@@ -53,9 +52,8 @@ type scriptRun struct {
 	caller        *conn // not the client's: a script that selects a database or a protocol does so for itself
 	client        *conn // the client's as it was at the begin, for the ACL log; nil: the user may do everything
 	readOnly      bool
-	wrote         atomic.Bool // a command that writes was carried out
-	misconfigured error       // of the loop
-	reply         []byte      // of the last command; its memory is used again
+	misconfigured error  // of the loop
+	reply         []byte // of the last command; its memory is used again
 }
 
 // Call carries out one command of the script.
@@ -66,7 +64,7 @@ func (r *scriptRun) Call(words [][]byte, version int) []byte {
 	cmd, err := l.lookup(words)
 	switch {
 	case cmd == nil:
-		w.Error(errScriptUnknown)
+		w.Error(l.unknownInScript(words))
 	case !cmd.takes(len(words)) && cmd.decide == nil:
 		w.Error(errScriptArity)
 	case err != nil:
@@ -78,15 +76,22 @@ func (r *scriptRun) Call(words [][]byte, version int) []byte {
 	case r.misconfigured != nil && cmd.has("write"):
 		w.Error(r.misconfigured.Error())
 	case r.denied(cmd, words, &w):
+	case cmd.has("write") && !l.server.scripting.runtime.Commit(): // killed a moment ago
+		w.Error(errScriptKilled)
 	default:
-		if cmd.has("write") {
-			r.wrote.Store(true)
-		}
+		l.bookedTo = l.server.clock.uptime() // what was before is the script's own time
 		l.carryOut(r.caller, cmd, words, &w)
 		l.feedScripted(r.caller.db, cmd, words)
 	}
 	r.reply = w.Buf
 	return w.Buf
+}
+
+func (l *loop) unknownInScript(words [][]byte) string {
+	if container := l.server.commands.find(words[:1]); container != nil {
+		return resp.UnknownSubcommandInScript(container.name, words[1])
+	}
+	return resp.UnknownInScript(words[0])
 }
 
 // Log writes a line of redis.log.
@@ -129,7 +134,7 @@ func eval(l *loop, c *conn, args [][]byte, w *resp.Writer)         { l.eval(c, a
 func evalReadOnly(l *loop, c *conn, args [][]byte, w *resp.Writer) { l.eval(c, args, true, w) }
 
 func (l *loop) eval(c *conn, args [][]byte, readOnly bool, w *resp.Writer) {
-	l.withScript(c, args, readOnly, w, func(runtime *script.Runtime) (sha string, err error) { return runtime.Load(args[1]) })
+	l.withScript(c, args, readOnly, w, func(runtime *script.Runtime) (*script.Program, error) { return runtime.Load(args[1]) })
 }
 
 func evalSHA(l *loop, c *conn, args [][]byte, w *resp.Writer)         { l.evalSHA(c, args, false, w) }
@@ -140,17 +145,17 @@ func (l *loop) evalSHA(c *conn, args [][]byte, readOnly bool, w *resp.Writer) {
 		w.Error(errNoScript)
 		return
 	}
-	l.withScript(c, args, readOnly, w, func(runtime *script.Runtime) (sha string, err error) {
-		if sha = string(args[1]); !runtime.Exists(sha) {
-			return "", replyError(errNoScript)
+	l.withScript(c, args, readOnly, w, func(runtime *script.Runtime) (*script.Program, error) {
+		if p := runtime.Lookup(args[1]); p != nil {
+			return p, nil
 		}
-		return sha, nil
+		return nil, replyError(errNoScript)
 	})
 }
 
 // withScript runs the script that find finds, with the keys and arguments among the words of the command. As in Redis their
 // number is looked at before the script.
-func (l *loop) withScript(c *conn, args [][]byte, readOnly bool, w *resp.Writer, find func(*script.Runtime) (sha string, err error)) {
+func (l *loop) withScript(c *conn, args [][]byte, readOnly bool, w *resp.Writer, find func(*script.Runtime) (*script.Program, error)) {
 	if l.monitored {
 		l.feedLine(c.db, c.source(), args, noSecret) // here, and so before the script's own commands
 	}
@@ -160,31 +165,29 @@ func (l *loop) withScript(c *conn, args [][]byte, readOnly bool, w *resp.Writer,
 		return
 	}
 	l.exclusively(l.server.allShards, func() {
-		sha, err := find(l.server.scripting.runtime)
+		program, err := find(l.server.scripting.runtime)
 		if err != nil {
 			w.Error(err.Error())
 			return
 		}
-		l.runScript(c, sha, keys, rest, readOnly, w)
+		l.runScript(c, program, keys, rest, readOnly, w)
 	})
 }
 
 // runScript runs a loaded script. The loop must have all shards.
-func (l *loop) runScript(c *conn, sha string, keys, args [][]byte, readOnly bool, w *resp.Writer) {
+func (l *loop) runScript(c *conn, program *script.Program, keys, args [][]byte, readOnly bool, w *resp.Writer) {
 	scripting := &l.server.scripting
 	executor := scripting.executor
-	executor.now, executor.bookedTo, executor.monitored = l.now, l.server.clock.uptime(), l.monitored
-	run := &scriptRun{executor: executor, misconfigured: l.misconfigured, readOnly: readOnly || scripting.runtime.Lookup(sha).Flags.NoWrites}
+	executor.now, executor.monitored = l.now, l.monitored
+	run := &scriptRun{executor: executor, misconfigured: l.misconfigured, readOnly: readOnly || program.Flags.NoWrites}
 	run.caller = executor.standIn(c)
 	run.caller.version = 2
 	if !c.user.Unrestricted() {
 		run.client = executor.standIn(c)
 	}
 	reply := resp.Writer{Version: w.Version}
-	scripting.running.Store(run)
 	owes := false
-	l.runGuarded(func() { owes = scripting.runtime.Run(sha, keys, args, run, &reply) })
-	scripting.running.Store(nil)
+	l.runGuarded(func() { owes = scripting.runtime.Run(program, keys, args, run, &reply) })
 	l.feed = append(l.feed, executor.feed...)
 	executor.feed = nil
 	w.Buf = append(w.Buf, reply.Buf...)
@@ -221,12 +224,12 @@ func splitKeys(words [][]byte) (keys, args [][]byte, err error) {
 
 func scriptLoad(l *loop, _ *conn, args [][]byte, w *resp.Writer) {
 	l.exclusively(l.server.allShards, func() {
-		sha, err := l.server.scripting.runtime.Load(args[2])
+		program, err := l.server.scripting.runtime.Load(args[2])
 		if err != nil {
 			w.Error(err.Error())
 			return
 		}
-		w.BulkString(sha)
+		w.BulkString(program.SHA())
 	})
 }
 
@@ -235,7 +238,7 @@ func scriptExists(l *loop, _ *conn, args [][]byte, w *resp.Writer) {
 	l.exclusively(l.server.allShards, func() {
 		for _, sha := range args[2:] {
 			found := int64(0)
-			if l.server.scripting.runtime.Exists(string(sha)) {
+			if l.server.scripting.runtime.Lookup(sha) != nil {
 				found = 1
 			}
 			w.Int(found)
@@ -254,15 +257,13 @@ func scriptFlush(l *loop, _ *conn, args [][]byte, w *resp.Writer) {
 }
 
 func scriptKill(l *loop, _ *conn, _ [][]byte, w *resp.Writer) {
-	run := l.server.scripting.running.Load()
+	runtime := l.server.scripting.runtime
 	switch {
-	case run == nil:
-		w.Error(errNotBusy)
-	case run.wrote.Load():
-		w.Error(errUnkillable)
-	case !l.server.scripting.runtime.Kill():
-		w.Error(errNotBusy)
-	default:
+	case runtime.Kill():
 		w.OK()
+	case runtime.Committed():
+		w.Error(errUnkillable)
+	default:
+		w.Error(errNotBusy)
 	}
 }

@@ -57,7 +57,7 @@ func shutdown(l *loop, c *conn, args [][]byte, w *resp.Writer) {
 // does, since what is in memory is all there is. A script that is running is ended first.
 func (s *Server) EndFor(signal string) {
 	s.log.warning("Received %s scheduling shutdown...", signal)
-	s.scripting.runtime.Kill()
+	s.scripting.runtime.Stop()
 	s.loops[0].post(&envelope{onShard: true, deliver: func(l *loop) {
 		if l.saveBeforeEnd(shutdownOptions{}) == nil {
 			s.requestEnd()

@@ -136,8 +136,9 @@ func infoMemory(s *Server, t *totals, b *strings.Builder) {
 	}
 	line(b, "number_of_cached_scripts", t.scripts)
 	line(b, "used_memory_scripts_eval", t.scriptBytes)
+	bytesLine(b, "used_memory_scripts", uint64(t.scriptBytes))
 	never(b, "used_memory_lua", "used_memory_vm_eval", "number_of_functions",
-		"number_of_libraries", "used_memory_vm_functions", "used_memory_vm_total", "used_memory_functions", "used_memory_scripts")
+		"number_of_libraries", "used_memory_vm_functions", "used_memory_vm_total", "used_memory_functions")
 	bytesLine(b, "maxmemory", 0)
 	line(b, "maxmemory_policy", "noeviction")
 	ratio(b, "allocator_frag_ratio", m.active, m.allocated)

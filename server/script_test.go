@@ -34,7 +34,10 @@ func TestScripts(t *testing.T) {
 			{[]string{"EVAL_RO", idiom, "1", "user123", "15", "30", "60", "1"}, "-ERR Write commands are not allowed from read-only scripts. script: " + sha + ", on @user_script:1."},
 			{[]string{"EVALSHA_RO", sha, "1", "user123", "15", "30", "60", "1"}, "-ERR Write commands are not allowed from read-only scripts. script: " + sha + ", on @user_script:1."},
 			{[]string{"EVAL_RO", "return redis.call('cl.probe', KEYS[1], 15, 30, 60)", "1", "user123"}, "[0 16 15 -1 2]"},
-			{[]string{"EVAL", "return redis.pcall('nosuch').err", "0"}, `"ERR Unknown Redis command called from script"`},
+			{[]string{"EVAL", "return redis.pcall('nosuch').err", "0"}, `"ERR Unknown Redis command called from script: 'nosuch' (cellserver holds limiter keys only)"`},
+			{[]string{"EVAL", "return redis.call('HMSET', 'k', 'tokens', 1)", "0"}, "-ERR Unknown Redis command called from script: 'HMSET' (cellserver holds limiter keys only) script: ac67d9a20fb4e1d66a1fbfcb271f8a0e5aee85ae, on @user_script:1."},
+			{[]string{"EVAL", "return redis.pcall(ARGV[1]).err", "0", strings.Repeat("\r\n", 200)}, `"ERR Unknown Redis command called from script: '` + strings.Repeat(" ", 128) + `' (cellserver holds limiter keys only)"`},
+			{[]string{"EVAL", "return redis.pcall('client', 'nosuch').err", "0"}, `"ERR Unknown Redis command called from script: 'CLIENT nosuch'"`},
 			{[]string{"EVAL", "return redis.call('multi')", "0"}, "-ERR This Redis command is not allowed from script*"},
 			{[]string{"EVAL", "return 1", "x"}, "-ERR value is not an integer or out of range"},
 			{[]string{"EVAL", "return 1", "-1"}, "-ERR Number of keys can't be negative"},
@@ -197,4 +200,60 @@ func TestScriptsUnderLoad(t *testing.T) {
 		}
 		running.Wait()
 	})
+}
+
+// TestScriptTimeIsItsOwn: the time that a script spends in Lua is booked on EVAL, not on the command that it calls next.
+func TestScriptTimeIsItsOwn(t *testing.T) {
+	everySetting(t, func(t *testing.T, configure func(*Config)) {
+		c := dial(t, startServer(t, configure))
+		c.run("CONFIG SET slowlog-log-slower-than 50000")
+		c.run("CONFIG SET latency-monitor-threshold 50")
+		const loop = "for i = 1, 5e6 do local n = i % 7 end "
+		if got := c.do("EVAL", loop+"redis.call('cl.throttle', 'k', 15, 30, 60) "+loop+"redis.call('get', 'k') "+loop, "0"); got != "nil" {
+			t.Fatal(got)
+		}
+		if got := c.run("SLOWLOG GET"); !fits(`[[* ["EVAL" *] *]]`, got) || strings.Contains(got, "cl.throttle\"") {
+			t.Error("SLOWLOG:", got)
+		}
+		stats := c.run("INFO commandstats")
+		for _, name := range []string{"cl.throttle", "get", "eval"} {
+			calls, usec := 0, 0
+			_, line, _ := strings.Cut(stats, "cmdstat_"+name+":")
+			if _, err := fmt.Sscanf(line, "calls=%d,usec=%d", &calls, &usec); err != nil || calls != 1 || (usec >= 50000) != (name == "eval") {
+				t.Errorf("%s: %d calls of %d µs, %v", name, calls, usec, err)
+			}
+		}
+	})
+}
+
+// TestScriptsAreCounted: INFO and MEMORY STATS tell how much memory the scripts take.
+func TestScriptsAreCounted(t *testing.T) {
+	c := dial(t, startServer(t, func(*Config) {}))
+	figures := func() (figures [4]int) {
+		info, stats := c.run("INFO memory"), c.run("MEMORY STATS")
+		for i, field := range []struct{ in, name string }{
+			{info, "number_of_cached_scripts:"}, {info, "used_memory_scripts_eval:"}, {info, "used_memory_scripts:"}, {stats, `"lua.caches" `},
+		} {
+			_, rest, _ := strings.Cut(field.in, field.name)
+			if _, err := fmt.Sscan(rest, &figures[i]); err != nil {
+				t.Fatalf("%s: %v in %q", field.name, err, field.in)
+			}
+		}
+		return figures
+	}
+	if got := figures(); got != [4]int{} {
+		t.Error("no script:", got)
+	}
+	const n = 100
+	for i := range n {
+		c.do("EVAL", fmt.Sprint("return ", i), "0")
+	}
+	got := figures()
+	if got[0] != n || got[1] < n*500 || got[1] > n*2000 || got[2] != got[1] || got[3] != got[1] {
+		t.Error("many scripts:", got)
+	}
+	c.run("SCRIPT FLUSH")
+	if got := figures(); got != [4]int{} {
+		t.Error("after SCRIPT FLUSH:", got)
+	}
 }

@@ -235,7 +235,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 // end stops accepting and has the loops end.
 func (s *Server) end() {
 	if !s.closing.Swap(true) {
-		s.scripting.runtime.Kill()
+		s.scripting.runtime.Stop()
 		s.closeListeners()
 		s.tell((*loop).stop)
 	}
