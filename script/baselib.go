@@ -183,7 +183,7 @@ func (r *Runtime) getmetatable(L *lua.LState) int {
 	case *lua.LTable:
 		if v == r.sandbox.env {
 			L.Push(r.sandbox.missing)
-		} else if r.sandbox.isFrozen(v) {
+		} else if r.sandbox.isFrozen(v) || v.Metatable == r.sandbox.long {
 			L.Push(lua.LNil)
 		} else {
 			L.Push(L.GetMetatable(v))
@@ -201,6 +201,7 @@ func (r *Runtime) setmetatable(L *lua.LState) int {
 		argError(L, 2, "setmetatable", "nil or table expected")
 	}
 	r.refuseFrozen(L, t)
+	r.shorten(L, t)
 	if L.GetMetaField(t, "__metatable") != lua.LNil {
 		raise(L, "cannot change a protected metatable")
 	}
@@ -217,7 +218,12 @@ func (r *Runtime) refuseFrozen(L *lua.LState, t *lua.LTable) {
 
 func (r *Runtime) rawget(L *lua.LState) int {
 	t := argTable(L, 1, "rawget")
-	L.Push(r.sandbox.real(t).RawGet(argAny(L, 2, "rawget")))
+	key := argAny(L, 2, "rawget")
+	if n, ok := key.(lua.LNumber); ok && n == lua.LNumber(int(n)) {
+		L.Push(element(r.sandbox.real(t), int(n)))
+	} else {
+		L.Push(r.sandbox.real(t).RawGet(key))
+	}
 	return 1
 }
 
@@ -225,6 +231,7 @@ func (r *Runtime) rawset(L *lua.LState) int {
 	t := argTable(L, 1, "rawset")
 	key, v := argAny(L, 2, "rawset"), argAny(L, 3, "rawset")
 	r.refuseFrozen(L, t)
+	r.shorten(L, t)
 	L.RawSet(t, key, v)
 	L.Push(t)
 	return 1
@@ -232,9 +239,9 @@ func (r *Runtime) rawset(L *lua.LState) int {
 
 func (r *Runtime) next(L *lua.LState, function string) int {
 	t := r.sandbox.real(argTable(L, 1, function))
-	key, v := t.Next(L.Get(2))
+	key, v := nextField(t, L.Get(2))
 	for key != lua.LNil && isHidden(key) {
-		key, v = t.Next(key)
+		key, v = nextField(t, key)
 	}
 	if key == lua.LNil {
 		L.Push(lua.LNil)
@@ -270,7 +277,7 @@ func (r *Runtime) ipairs(L *lua.LState) int {
 // ipairsStep is the iterator of ipairs.
 func ipairsStep(L *lua.LState) int {
 	t, i := argTable(L, 1, "ipairs"), lua.LNumber(argNumber(L, 2, "ipairs"))+1
-	v := t.RawGet(i)
+	v := element(t, int(i))
 	if v == lua.LNil {
 		L.Push(lua.LNil)
 		return 1
@@ -456,7 +463,7 @@ func unpack(L *lua.LState) int {
 		raise(L, "too many results to unpack")
 	}
 	for i := first; i <= last; i++ {
-		L.Push(t.RawGet(lua.LNumber(i)))
+		L.Push(element(t, int(i)))
 	}
 	return int(last - first + 1)
 }

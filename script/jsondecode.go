@@ -110,7 +110,7 @@ func (d *jsonDecoder) array(depth int) lua.LValue {
 		return table
 	}
 	for i := 1; ; i++ {
-		table.RawSet(lua.LNumber(i), d.value(t, depth))
+		d.r.add(d.L, table, i, d.value(t, depth))
 		switch t = d.next(); t.kind {
 		case jsonArrayEnd:
 			return table

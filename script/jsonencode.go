@@ -114,7 +114,7 @@ func (e *jsonEncoder) array(t *lua.LTable, n, depth int) {
 		if i > 1 {
 			e.out = append(e.out, ',')
 		}
-		e.value(t.RawGet(lua.LNumber(i)), depth)
+		e.value(element(t, i), depth)
 	}
 	e.out = append(e.r.room(e.L, e.out, 1), ']')
 }
@@ -122,7 +122,7 @@ func (e *jsonEncoder) array(t *lua.LTable, n, depth int) {
 func (e *jsonEncoder) object(t *lua.LTable, depth int) {
 	e.out = append(e.out, '{')
 	first := true
-	for key, v := t.Next(lua.LNil); key != lua.LNil; key, v = t.Next(key) {
+	for key, v := nextField(t, lua.LNil); key != lua.LNil; key, v = nextField(t, key) {
 		e.out = e.r.room(e.L, e.out, 2*numberBytes)
 		if !first {
 			e.out = append(e.out, ',')

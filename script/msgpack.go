@@ -131,12 +131,12 @@ func (p *msgpackPacker) table(t *lua.LTable, depth int) {
 	if isArray && largest == float64(count) {
 		p.head(count, 0x90, 0xdc)
 		for i := 1; i <= count; i++ {
-			p.value(t.RawGet(lua.LNumber(i)), depth+1)
+			p.value(element(t, i), depth+1)
 		}
 		return
 	}
 	p.head(count, 0x80, 0xde)
-	for key, v := t.Next(lua.LNil); key != lua.LNil; key, v = t.Next(key) {
+	for key, v := nextField(t, lua.LNil); key != lua.LNil; key, v = nextField(t, key) {
 		p.value(key, depth+1)
 		p.value(v, depth+1)
 	}

@@ -127,7 +127,7 @@ func (u *msgpackUnpacker) value(depth int) lua.LValue {
 func (u *msgpackUnpacker) array(n, depth int) lua.LValue {
 	t := u.L.CreateTable(min(n, len(u.in), 64), 0) // there may be less than the head promises
 	for i := range n {
-		t.RawSetInt(i+1, u.value(depth+1))
+		u.r.add(u.L, t, i+1, u.value(depth+1))
 	}
 	return t
 }

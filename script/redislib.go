@@ -55,7 +55,7 @@ func (r *Runtime) call(L *lua.LState, raises bool) int {
 		line, _, _ := strings.Cut(string(reply[1:]), "\r\n")
 		return failed(L, line, raises)
 	}
-	p := replyParser{L: L, guard: r.guard, in: reply}
+	p := replyParser{r: r, L: L, guard: r.guard, in: reply}
 	L.Push(p.value())
 	return 1
 }

@@ -9,6 +9,7 @@ import (
 
 // replyParser turns a reply, RESP2 or RESP3, into a Lua value. Replies come from our own host: what is malformed is our bug.
 type replyParser struct {
+	r     *Runtime
 	L     *lua.LState
 	guard *guard
 	in    []byte
@@ -22,11 +23,12 @@ const (
 
 // line takes what is up to \r\n.
 func (p *replyParser) line() []byte {
-	line, rest, found := bytes.Cut(p.in, []byte("\r\n"))
-	if !found {
+	end := bytes.IndexByte(p.in, '\r')
+	if end < 0 || end+1 == len(p.in) {
 		panic("script: the host's reply is cut short")
 	}
-	p.in = rest
+	line := p.in[:end]
+	p.in = p.in[end+2:]
 	return line
 }
 
@@ -127,7 +129,7 @@ func (p *replyParser) array(n int) lua.LValue {
 	p.guard.allocate(p.L, 16*n)
 	t := p.L.CreateTable(n, 0)
 	for i := range n {
-		t.RawSetInt(i+1, p.value())
+		p.r.add(p.L, t, i+1, p.value())
 	}
 	return t
 }

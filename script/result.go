@@ -115,11 +115,11 @@ func fields(t *lua.LTable) (n int) {
 
 func (c *replyConverter) array(t *lua.LTable, depth int) {
 	n := 0
-	for t.RawGet(lua.LNumber(n+1)) != lua.LNil {
+	for element(t, n+1) != lua.LNil {
 		n++
 	}
 	c.w.Array(n)
 	for i := 1; i <= n; i++ {
-		c.value(t.RawGet(lua.LNumber(i)), depth+1)
+		c.value(element(t, i), depth+1)
 	}
 }

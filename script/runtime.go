@@ -160,8 +160,8 @@ func (r *Runtime) protectedRun(code *lua.FunctionProto, keys, args [][]byte, w *
 	if !r.guard.fits(listBytes(keys) + listBytes(args)) {
 		return failure{}
 	}
-	r.sandbox.set("KEYS", stringsTable(L, keys))
-	r.sandbox.set("ARGV", stringsTable(L, args))
+	r.sandbox.set("KEYS", r.stringsTable(keys))
+	r.sandbox.set("ARGV", r.stringsTable(args))
 	L.Push(r.sandbox.protected)
 	L.Push(L.NewFunctionFromProto(code))
 	if err := L.PCall(1, 1, nil); err != nil {
@@ -210,10 +210,11 @@ func listBytes(list [][]byte) (n int) {
 	return n
 }
 
-func stringsTable(L *lua.LState, list [][]byte) *lua.LTable {
+func (r *Runtime) stringsTable(list [][]byte) *lua.LTable {
+	L := r.sandbox.L
 	t := L.CreateTable(len(list), 0)
-	for _, b := range list {
-		t.Append(lua.LString(b))
+	for i, b := range list {
+		r.add(L, t, i+1, lua.LString(b))
 	}
 	return t
 }

@@ -18,6 +18,7 @@ type sandbox struct {
 	null    *lua.LUserData              // cjson.null
 	step    *lua.LFunction              // of ipairs
 	missing *lua.LTable                 // metatable of _G, frozen
+	long    *lua.LTable                 // metatable of long tables
 
 	protected   *lua.LFunction // calls what is to be protected
 	protections []protection   // by how many are under way
@@ -50,6 +51,9 @@ func newSandbox(r *Runtime) *sandbox {
 	}))
 	s.globals.Metatable = missing
 	s.missing = s.freeze(missing)
+
+	s.long = L.NewTable()
+	s.setFunctions(s.long, r.longEvents())
 
 	s.setFunctions(s.globals, r.baseFunctions())
 	s.globals.RawSetString("_G", s.env)

@@ -2,6 +2,7 @@ package script
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -229,5 +230,29 @@ func BenchmarkThrottle(b *testing.B) {
 	}
 	if !bytes.Equal(w.Buf, host.reply) {
 		b.Fatalf("%q", w.Buf)
+	}
+}
+
+// TestLongLists: scripts reach all elements of long replies and of many arguments.
+func TestLongLists(t *testing.T) {
+	const n = 3 * maxArrayIndex
+	w := resp.Writer{}
+	w.Array(n)
+	args := make([][]byte, n)
+	for i := range args {
+		args[i] = fmt.Append(nil, i+1)
+		w.Bulk(args[i])
+	}
+	r := New(Options{})
+	p, err := r.Load([]byte(`local n, t = #ARGV, redis.call('x')
+		for i = 1, n do if tonumber(ARGV[i]) ~= i or t[i] ~= ARGV[i] then return i end end
+		return {n, #t, ARGV[n], tostring(t[n + 1])}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	reply := resp.Writer{}
+	r.Run(p, nil, args, &echoHost{reply: w.Buf}, &reply)
+	if want := "*4\r\n:98304\r\n:98304\r\n$5\r\n98304\r\n$3\r\nnil\r\n"; string(reply.Buf) != want {
+		t.Errorf("%q", reply.Buf)
 	}
 }

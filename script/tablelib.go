@@ -30,7 +30,7 @@ func (r *Runtime) tableConcat(L *lua.LState) int {
 	last := optInt(L, 4, "concat", int64(tableLength(t)))
 	var buffer []byte
 	for i := first; i <= last; i++ {
-		switch v := t.RawGet(lua.LNumber(i)).(type) {
+		switch v := element(t, int(i)).(type) {
 		case lua.LString:
 			r.bound(L, len(buffer)+len(v))
 			buffer = append(r.room(L, buffer, len(v)), v...)
@@ -51,7 +51,7 @@ func (r *Runtime) tableConcat(L *lua.LState) int {
 func (r *Runtime) foreach(L *lua.LState) int {
 	t, f := argTable(L, 1, "foreach"), argFunction(L, 2, "foreach")
 	t = r.sandbox.real(t)
-	for key, v := t.Next(lua.LNil); key != lua.LNil; key, v = t.Next(key) {
+	for key, v := nextField(t, lua.LNil); key != lua.LNil; key, v = nextField(t, key) {
 		r.guard.charge(L, 1)
 		if n := callEach(L, f, key, v); n > 0 {
 			return n
@@ -64,7 +64,7 @@ func (r *Runtime) foreachi(L *lua.LState) int {
 	t, f := argTable(L, 1, "foreachi"), argFunction(L, 2, "foreachi")
 	for i := 1; i <= tableLength(t); i++ {
 		r.guard.charge(L, 1)
-		if n := callEach(L, f, lua.LNumber(i), t.RawGet(lua.LNumber(i))); n > 0 {
+		if n := callEach(L, f, lua.LNumber(i), element(t, i)); n > 0 {
 			return n
 		}
 	}
@@ -100,6 +100,7 @@ func (r *Runtime) tableInsert(L *lua.LState) int {
 	t := argTable(L, 1, "insert")
 	end := int64(tableLength(t)) + 1
 	r.refuseFrozen(L, t)
+	r.shorten(L, t)
 	switch L.GetTop() {
 	case 2:
 		t.RawSet(lua.LNumber(end), L.Get(2))
@@ -129,6 +130,7 @@ func (r *Runtime) tableRemove(L *lua.LState) int {
 	size := int64(tableLength(t))
 	at := optInt(L, 2, "remove", size)
 	r.refuseFrozen(L, t)
+	r.shorten(L, t)
 	if at < 1 || at > size {
 		return 0
 	}
@@ -150,6 +152,7 @@ func (r *Runtime) tableSort(L *lua.LState) int {
 		order = argFunction(L, 2, "sort")
 	}
 	r.refuseFrozen(L, t)
+	r.shorten(L, t)
 	length := tableLength(t)
 	r.guard.allocate(L, valueBytes*length)
 	values := make([]lua.LValue, length)
