@@ -19,6 +19,7 @@
 // Of a directive that is given twice the last counts. save adds to the ones before it, and client-output-buffer-limit sets one
 // class of clients at a time. Units are 1k = 1000, 1kb = 1024, and so on for m and g, in any case; there are no fractions.
 //
-// The command line is the same language: --name begins a line, and what follows to the next -- are its words. A first word
-// without -- is a file to read before, and - as the first or last word is standard input.
+// The command line is the same language: --name begins a line, and what follows to the next -- are its words. Name and words may be
+// one argument: "--save 60 1". A first word without - is a file to read before, and - as the first or last word is standard input,
+// which is read between the two.
 package config

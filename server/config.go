@@ -1,7 +1,9 @@
 package server
 
 import (
+	"fmt"
 	"runtime"
+	"strconv"
 
 	"github.com/cellserver/cellserver/config"
 )
@@ -21,6 +23,13 @@ const (
 
 // Config is what a server is started with, and what CONFIG SET changes.
 type Config = config.Config
+
+// VersionLine returns the text of --version. It is redis-server's line, since many tools take the version from it, and some the first
+// number with dots: our own version comes last.
+func VersionLine() string {
+	revision, dirty, id := build()
+	return fmt.Sprintf("Redis server v=%s sha=%s:%d malloc=go bits=%d build=%x cellserver=%s", redisVersion, revision, dirty, strconv.IntSize, id, Version)
+}
 
 // DefaultConfig returns the configuration of a server that was told nothing: Redis's defaults, on loopback only.
 func DefaultConfig() Config { return config.Default() }

@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -87,7 +88,7 @@ func infoServer(s *Server, _ *totals, b *strings.Builder) {
 	line(b, "redis_mode", "standalone")
 	line(b, "cellserver_version", Version)
 	line(b, "os", runtime.GOOS+" "+runtime.GOARCH)
-	line(b, "arch_bits", 32<<(^uint(0)>>63))
+	line(b, "arch_bits", strconv.IntSize)
 	line(b, "multiplexing_api", s.config().IO)
 	line(b, "go_version", runtime.Version())
 	line(b, "process_id", os.Getpid())

@@ -11,74 +11,129 @@ import (
 	"syscall"
 )
 
-// listen opens all addresses of the configuration.
+// A listenError says why the server can't listen as it should. Text is for whoever starts it, and summary is the last line of the
+// log. Both are in Redis's words: tools that start a server look for them in its output.
+type listenError struct{ text, summary string }
+
+func (e *listenError) Error() string { return e.text }
+
+// listen opens all addresses of the configuration, or none.
 func (s *Server) listen() error {
-	config := s.config()
-	var err error
-	if s.listeners, err = s.listenTCP(config.Port); err != nil {
+	err := s.listenEverywhere(s.config())
+	if err != nil {
+		s.closeListeners()
+	}
+	return err
+}
+
+func (s *Server) listenEverywhere(config *Config) (err error) {
+	if s.listeners, err = s.listenTCP(config, config.Port, "TCP"); err != nil {
 		return err
 	}
 	if config.TLSPort != 0 {
 		if err := s.ReloadTLS(tlsOptions(config)); err != nil {
-			s.closeListeners()
 			return err
 		}
-		if s.tlsListeners, err = s.listenTCP(config.TLSPort); err != nil {
+		if s.tlsListeners, err = s.listenTCP(config, config.TLSPort, "TLS"); err != nil {
 			return err
 		}
 	}
 	if path := config.UnixSocket; path != "" {
 		listener, err := listenUnix(path)
 		if err != nil {
-			s.closeListeners()
-			return fmt.Errorf("cannot listen on unixsocket %s: %w", path, cause(err))
+			text := fmt.Sprintf("Failed opening Unix socket %s: %s", path, listenReason(err))
+			return &listenError{text, text}
 		}
 		s.listeners = append(s.listeners, listener)
 		if mode := config.UnixSocketPerm; mode != 0 {
 			if err := os.Chmod(path, mode); err != nil {
-				s.closeListeners()
 				return fmt.Errorf("unixsocketperm %o: %w", mode, cause(err))
 			}
 		}
 		s.socket, _ = os.Lstat(path) // without it the socket is left behind, which the next start puts right
 	}
 	if len(s.listeners)+len(s.tlsListeners) == 0 {
-		return errors.New("none of the bind addresses is available")
+		const nowhere = "Configured to not listen anywhere"
+		return &listenError{nowhere + fmt.Sprintf(": port %d, tls-port %d, bind %q, unixsocket %q",
+			config.Port, config.TLSPort, strings.Join(config.Bind, " "), config.UnixSocket), nowhere + ", exiting."}
 	}
 	return nil
 }
 
-// listenTCP listens on a port of all bind addresses; port 0 means not to.
-func (s *Server) listenTCP(port int) (listeners []net.Listener, err error) {
+// listenTCP listens on a port of all bind addresses; port 0 means not to. An optional one may be missing on this machine, and so may
+// all of a family of addresses that this machine does not have.
+func (s *Server) listenTCP(config *Config, port int, use string) (listeners []net.Listener, err error) {
 	if port == 0 {
 		return nil, nil
 	}
-	config := s.config()
 	for _, address := range config.Bind {
 		host, optional := strings.CutPrefix(address, "-")
-		network := "tcp"
-		switch host {
-		case "*":
-			network, host = "tcp4", ""
-		case "::*":
-			network, host = "tcp6", ""
-		}
-		listener, err := net.Listen(network, net.JoinHostPort(host, strconv.Itoa(port)))
+		listener, err := listenOn(host, port, config.TCPBacklog)
 		if err == nil {
 			listeners = append(listeners, listener)
-			err = setBacklog(listener, config.TCPBacklog)
+			continue
 		}
-		switch {
-		case err == nil:
-		case !optional || !isUnavailable(err):
-			for _, open := range listeners {
-				open.Close()
-			}
-			s.closeListeners()
-			return nil, fmt.Errorf("cannot listen on %s port %d: %w", host, port, cause(err))
+		text := fmt.Sprintf("Could not create server TCP listening socket %s:%d: %s", host, port, listenReason(err))
+		s.log.warning("Warning: %s", text)
+		if optional && errors.Is(err, syscall.EADDRNOTAVAIL) || isForeignFamily(err) {
+			continue
 		}
+		for _, open := range listeners {
+			open.Close()
+		}
+		return nil, &listenError{text, fmt.Sprintf("Failed listening on port %d (%s), aborting.", port, use)}
 	}
 	return listeners, nil
+}
+
+// listenOn listens on one address. As in Redis one with a colon is of IPv6, and no other is; a name stands for its IPv4 address. An
+// IPv6 socket takes IPv6 only: otherwise :: would take 0.0.0.0's connections too, and one of them could not be opened beside the
+// other.
+func listenOn(host string, port, backlog int) (net.Listener, error) {
+	network := "tcp4"
+	if strings.Contains(host, ":") {
+		network = "tcp6"
+	}
+	switch host {
+	case "*", "::*":
+		host = ""
+	case "":
+		return nil, &net.DNSError{IsNotFound: true} // net.Listen would take it for all addresses
+	}
+	listener, err := net.Listen(network, net.JoinHostPort(host, strconv.Itoa(port)))
+	if err != nil {
+		return nil, err
+	}
+	if err := setBacklog(listener, backlog); err != nil {
+		listener.Close()
+		return nil, err
+	}
+	return listener, nil
+}
+
+// isForeignFamily says whether listening failed because the machine has no such kind of address at all.
+func isForeignFamily(err error) bool {
+	return slices.ContainsFunc([]error{syscall.EAFNOSUPPORT, syscall.EPFNOSUPPORT, syscall.EPROTONOSUPPORT, syscall.ESOCKTNOSUPPORT,
+		syscall.ENOPROTOOPT}, func(number error) bool { return errors.Is(err, number) })
+}
+
+// listenReason tells in the words of C's library, as Redis does, why an address can't be listened on.
+func listenReason(err error) string {
+	var unknown *net.DNSError
+	var odd *net.AddrError
+	var failed *os.SyscallError
+	switch {
+	case errors.As(err, &unknown) && unknown.IsNotFound:
+		return "Name or service not known"
+	case unknown != nil:
+		return "Temporary failure in name resolution"
+	case errors.As(err, &odd):
+		return "Not an address to listen on"
+	case errors.As(err, &failed):
+		text := failed.Err.Error()
+		return failed.Syscall + ": " + strings.ToUpper(text[:1]) + text[1:]
+	}
+	return err.Error()
 }
 
 // listenUnix listens on a path. A socket that a dead server left there is removed; a living server's is not.

@@ -50,7 +50,7 @@ func (s *Server) bringUp() error {
 	if impatient.Stop() {
 		s.startAccepting()
 	}
-	s.announce()
+	s.tellReady()
 	s.keepers.Go(s.snapshots.byPoints)
 	s.keepers.Go(s.keepLog)
 	return nil

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -68,12 +69,15 @@ func (l *logger) verbose(format string, args ...any) { l.write(logVerbose, forma
 func (l *logger) notice(format string, args ...any)  { l.write(logNotice, format, args) }
 func (l *logger) warning(format string, args ...any) { l.write(logWarning, format, args) }
 
-// fatal notes why a server does not start or did not end in order. Without a file it says nothing: the terminal is told by whoever
-// gets the error.
+// fatal notes why a server does not start or did not end in order. Whoever gets the error tells it too, but tools that start a
+// server and wait for it read the log alone.
 func (l *logger) fatal(err error) {
-	if l.path != "" {
-		l.warning("Fatal error: %s", strings.ReplaceAll(err.Error(), "\n", "; "))
+	var listening *listenError
+	if errors.As(err, &listening) {
+		l.warning("%s", listening.summary)
+		return
 	}
+	l.warning("Fatal error: %s", strings.ReplaceAll(err.Error(), "\n", "; "))
 }
 
 // write writes a line, if its level is to be logged. A log that can't be written stops nobody.

@@ -3,7 +3,6 @@
 package server
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"time"
@@ -54,11 +53,6 @@ func (s *Server) checkMaxClients(next *Config) error {
 		err = fmt.Errorf("The operating system is not able to handle the specified number of clients, try with %d", fit)
 	}
 	return err
-}
-
-// isUnavailable says whether listening failed because the machine has no such address.
-func isUnavailable(err error) bool {
-	return errors.Is(err, unix.EADDRNOTAVAIL) || errors.Is(err, unix.EAFNOSUPPORT) || errors.Is(err, unix.EPROTONOSUPPORT)
 }
 
 // processCPU returns the processor time that the process has used.

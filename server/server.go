@@ -9,15 +9,12 @@ import (
 	"fmt"
 	"net"
 	"os"
-	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/cellserver/cellserver/acl"
 	"github.com/cellserver/cellserver/engine"
-	"github.com/cellserver/cellserver/internal/cores"
 	"github.com/cellserver/cellserver/keyspace"
 	"github.com/cellserver/cellserver/persistence"
 )
@@ -107,6 +104,7 @@ func newWithLog(config Config, log *logger) (*Server, error) {
 		endRequested: make(chan struct{}),
 	}
 	s.resting.log = log
+	s.tellStart(&config)
 	s.acl = newACL(s.commands)
 	if err := s.loadUsers(&config); err != nil {
 		return nil, err
@@ -139,6 +137,7 @@ func newWithLog(config Config, log *logger) (*Server, error) {
 	s.loading.active.Store(true)
 	s.memory.startup = allocatedBytes()
 	s.writePIDFile()
+	s.tellInitialized()
 	return s, nil
 }
 
@@ -165,22 +164,6 @@ func newRunID() string {
 	var id [20]byte
 	_, _ = rand.Read(id[:]) // never fails: crypto/rand ends the program rather
 	return hex.EncodeToString(id[:])
-}
-
-// announce logs what of the configuration has no effect, and where the server listens.
-func (s *Server) announce() {
-	for _, note := range s.config().Notes {
-		s.log.notice("%s", note)
-	}
-	var where []string
-	for _, listener := range slices.Concat(s.listeners, s.tlsListeners) {
-		where = append(where, listener.Addr().String())
-	}
-	s.log.notice("cellserver %s serves %s (shards: %d)", Version, strings.Join(where, ", "), len(s.loops))
-	if available := cores.Available(); tooManyShards(len(s.loops), available) {
-		s.log.warning("%d shards on %.3g cores: more shards than cores make all calls slower", len(s.loops), available)
-	}
-	s.tellSupervisor()
 }
 
 // Serve accepts connections, runs the loops and loads what is on disk. It returns when the loops have ended and the last

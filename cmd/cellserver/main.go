@@ -1,8 +1,8 @@
 // Command cellserver is a rate limiter that speaks Redis's protocol and answers CL.THROTTLE.
 //
 // It takes its configuration from a redis.conf and from the command line, in redis-server's grammar, serves until SIGTERM,
-// SIGINT or SHUTDOWN, and exits
-// with 0 after an orderly end and with 1, after one line that says why, where it cannot start.
+// SIGINT or SHUTDOWN, and exits with 0 after an orderly end and with 1, after a line on standard error that says why, where it
+// cannot start.
 package main
 
 import (
@@ -44,7 +44,7 @@ func run(args []string) error {
 		case "check":
 			return check(args[1:])
 		case "--version", "-v":
-			fmt.Println("cellserver", server.Version)
+			fmt.Println(server.VersionLine())
 			return nil
 		}
 	}
