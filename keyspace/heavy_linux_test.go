@@ -31,15 +31,7 @@ const maxResidentPerKey = 48
 // TestResidentBytes measures what the kernel says a process pays per key, in a process of its own, at sizes around 10
 // million and after as many keys again have come and gone. The collector runs as it does in the server.
 func TestResidentBytes(t *testing.T) {
-	const inChild = "KEYSPACE_RESIDENT_BYTES"
-	if os.Getenv(inChild) == "" {
-		child := exec.Command(os.Args[0], "-test.run=^TestResidentBytes$", "-test.v")
-		child.Env = append(os.Environ(), inChild+"=1")
-		out, err := child.CombinedOutput()
-		t.Logf("%s", out)
-		if err != nil {
-			t.Fatal(err)
-		}
+	if !inOwnProcess(t) {
 		return
 	}
 	hasher := NewHasher()
@@ -79,6 +71,60 @@ func TestResidentBytes(t *testing.T) {
 	}
 	debug.FreeOSMemory() // what the 3 units have left, which the runtime would return within minutes
 	measure("after n churned")
+}
+
+// maxResidentUnderChurn bounds the same where every key expires and others take its place, per key alive.
+const maxResidentUnderChurn = 72
+
+// TestResidentBytesUnderChurn measures what a live key costs in a table in which every key is new and expires: at any time
+// n are alive, and some are dead and wait for the sweep, which goes round five times in a key's life. Time is counted in
+// insertions.
+func TestResidentBytesUnderChurn(t *testing.T) {
+	const lives, roundsPerLife, batch = 12, 5, 128
+	if !inOwnProcess(t) {
+		return
+	}
+	hasher := NewHasher()
+	debug.FreeOSMemory()
+	empty := residentBytes(t)
+	table := New(hasher.Sum)
+	n := int64(5 * unitKeys())
+	var buffer [16]byte
+	var cursor uint64
+	for now := range lives * n {
+		key := appendKey(buffer[:0], uint64(now))
+		table.Insert(hasher.Sum(key), key, now+n, now)
+		if now%batch == 0 {
+			cursor, _, _ = table.Sweep(cursor, now, batch*table.Len()*roundsPerLife/int(n))
+		}
+		if (now+1)%n != 0 {
+			continue
+		}
+		perKey := float64(residentBytes(t)-empty) / float64(n)
+		t.Logf("after %2d lives: %.1f resident, %.1f by Bytes, %.2f entries a live key", (now+1)/n, perKey,
+			float64(table.Bytes())/float64(n), float64(table.Len())/float64(n))
+		const otherBytes = 4 << 20
+		if perKey > maxResidentUnderChurn+otherBytes/float64(n) {
+			t.Errorf("%.1f bytes a live key", perKey)
+		}
+	}
+}
+
+// inOwnProcess runs the test again in a process of its own, whose memory is that of the test alone, and reports whether
+// this is that process.
+func inOwnProcess(t *testing.T) bool {
+	const inChild = "KEYSPACE_OWN_PROCESS"
+	if os.Getenv(inChild) != "" {
+		return true
+	}
+	child := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v")
+	child.Env = append(os.Environ(), inChild+"=1")
+	out, err := child.CombinedOutput()
+	t.Logf("%s", out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return false
 }
 
 func residentBytes(t *testing.T) int64 {
