@@ -44,7 +44,8 @@
 //
 // A write that fails is cut off and repeated. A sync that fails is not: what it was to save may be lost though the next one succeeds.
 // So the increment is given up, and a [Rewrite] makes a new base from memory, with an increment that no manifest lists before
-// the base is whole. Until then [Log.Err] says why, and under [Always] so does [Log.Commit].
+// the base is whole. Until then [Log.Err] says why, and under [Always] so does [Log.Commit]. Files that somebody else removes or changes
+// are given up in the same way, as soon as that is noticed.
 //
 // The disk that this is tested on is in internal/vfs.
 package persistence

@@ -3,7 +3,6 @@ package persistence
 import (
 	"errors"
 	"fmt"
-	"io"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -90,8 +89,7 @@ type Log struct {
 	clock  atomic.Int64  // the latest time told, Unix ns
 	always atomic.Bool   // the policy is Always
 
-	lock     io.Closer // of the folder
-	unlisted []string  // see Unlisted
+	unlisted []string // see Unlisted
 
 	mu       sync.Mutex
 	free     sync.Cond // busy has become false
@@ -107,6 +105,7 @@ type Log struct {
 	stats    Stats
 
 	epochNanos  int64 // of the last change of epoch
+	lookNanos   int64 // of the last look at the files
 	retryNanos  int64 // not before this
 	rewriteNext int64 // nor a rewrite before this
 	rewriteWait int64
@@ -236,6 +235,10 @@ func (l *Log) Tick(nowNanos int64) {
 		l.epochNanos = nowNanos
 		l.epoch.Add(1)
 	}
+	if nowNanos-l.lookNanos >= lookEvery && !l.closed && !l.busy {
+		l.lookNanos = nowNanos
+		l.look()
+	}
 	if l.closed || len(l.queue) == 0 || l.err != nil && nowNanos < l.retryNanos {
 		return
 	}
@@ -306,7 +309,7 @@ func (l *Log) Close() error {
 	if l.disk.rewrite != nil {
 		l.disk.rewrite.doomed = ErrClosed
 	}
-	return errors.Join(l.err, l.disk.close(), l.lock.Close())
+	return errors.Join(l.err, l.disk.close(), l.disk.unlock())
 }
 
 // Unlisted returns the names of files that a log was found to consist of, but for its manifest. They are left alone.

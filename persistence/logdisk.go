@@ -2,6 +2,7 @@ package persistence
 
 import (
 	"errors"
+	"io"
 	"io/fs"
 
 	"github.com/cellserver/cellserver/internal/vfs"
@@ -25,6 +26,8 @@ var errNoIncrement = errors.New("the increment was given up, a rewrite is to com
 // disk is what a log has on disk. Whoever has acquired the log uses it.
 type disk struct {
 	place    *Place
+	lock     io.Closer // of the folder; nil: it is not the log's
+	lost     bool      // somebody else has removed or changed files, or the folder
 	manifest manifest
 	baseSeq  int64 // highest used
 	incrSeq  int64
@@ -164,6 +167,9 @@ func (d *disk) append(items []item, settings Settings, clockNanos int64) (record
 	if d.file == nil {
 		return 0, errNoIncrement
 	}
+	if err := d.intact(); err != nil {
+		return 0, err
+	}
 	d.encoder.timestamps = settings.Timestamps
 	d.encoder.begin(clockNanos, d.synced)
 	start := d.size
@@ -230,8 +236,13 @@ func (d *disk) sync() error {
 
 // giveUp closes the increment. A rewrite must take its place, and one that is under way is worth nothing, since it counts on it.
 func (d *disk) giveUp() {
-	// Neither has to succeed: what is beyond the part that is safe is a torn tail to whoever loads the file.
+	// It does not have to succeed: what is beyond the part that is safe is a torn tail to whoever loads the file.
 	_ = d.file.Truncate(d.synced)
+	d.closeIncrement()
+}
+
+// closeIncrement leaves the increment, which then is of no use before a rewrite.
+func (d *disk) closeIncrement() {
 	_ = d.file.Close()
 	d.file = nil
 	d.earlierBytes += d.synced
@@ -305,14 +316,8 @@ func OpenLog(place Place, settings Settings, found *Loaded, nowNanos int64) (*Lo
 	l.always.Store(settings.Policy == Always)
 	l.tell(nowNanos)
 	l.disk.place = &l.place
-	if err := place.FS.MakeDir(place.folder()); err != nil {
-		return nil, err
-	}
-	if err := place.FS.SyncDir(place.Dir); err != nil {
-		return nil, err
-	}
-	var err error
-	if l.lock, err = place.FS.Lock(place.folder()); err != nil {
+	err := l.disk.claim()
+	if err != nil {
 		return nil, err
 	}
 	switch {
@@ -326,7 +331,7 @@ func OpenLog(place Place, settings Settings, found *Loaded, nowNanos int64) (*Lo
 		err = l.disk.resume(found, nowNanos)
 	}
 	if err != nil {
-		return nil, errors.Join(err, l.lock.Close())
+		return nil, errors.Join(err, l.disk.unlock())
 	}
 	l.updateSizes()
 	return l, nil

@@ -118,6 +118,11 @@ func (d *disk) baseTemp() string { return d.place.path(vfs.TempPrefix + d.place.
 func (d *disk) replaceIncrement(clockNanos int64) error {
 	d.dropIncrement()
 	d.earlierBytes = 0
+	if d.lost {
+		if err := d.claim(); err != nil {
+			return err
+		}
+	}
 	return d.startIncrement(clockNanos)
 }
 

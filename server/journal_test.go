@@ -225,3 +225,55 @@ func TestDamagedLogStopsTheStart(t *testing.T) {
 		t.Error("without the file's name:", err)
 	}
 }
+
+// TestLogThatIsRemoved: under always no change is answered that a start would not find, and the log is there again soon.
+func TestLogThatIsRemoved(t *testing.T) {
+	later := strconv.FormatInt(time.Now().Add(time.Hour).UnixNano(), 10)
+	for _, policy := range []string{"always", "everysec"} {
+		for _, remove := range []func(folder string) error{
+			os.RemoveAll,
+			func(folder string) error { return os.Rename(folder, folder+".moved") },
+			func(folder string) error {
+				return os.Truncate(filepath.Join(folder, "appendonly.aof.1.incr.aof"), 0)
+			},
+		} {
+			s := startServer(t, withLog(policy, func(c *Config) { c.LogFile = filepath.Join(c.Dir, "log") }))
+			c := dial(t, s)
+			c.run("SET before " + later)
+			folder := filepath.Join(s.config().Dir, s.config().AppendDirname)
+			first := s.aof.Load().Stats().Rewrites // the base of its start
+			if err := remove(folder); err != nil {
+				t.Fatal(err)
+			}
+			answered := 0
+			eventually(t, "the log is there again", func() bool {
+				probe := dial(t, s)
+				probe.send(encode("SET", fmt.Sprint("during", answered), later))
+				if reply, err := readReply(probe.in); err == nil && reply == "OK" {
+					answered++
+				} else if err == nil && !strings.HasPrefix(reply, "-MISCONF Errors writing to the AOF file: The file was removed or changed by somebody else") {
+					t.Error(reply)
+				}
+				stats := s.aof.Load().Stats()
+				return stats.Rewrites > first && !stats.Rewriting && s.aof.Load().Err() == nil
+			})
+			c = dial(t, s)
+			if got := c.run("SET after " + later); got != "OK" {
+				t.Error(got)
+			}
+			eventually(t, "the log tells of it", func() bool {
+				log, _ := os.ReadFile(s.config().LogFile)
+				return strings.Contains(string(log), "removed or changed by somebody else") && strings.Contains(string(log), "AOF write error looks solved")
+			})
+			c = dial(t, restart(t, s))
+			if got := c.run("EXISTS before after"); got != "2" {
+				t.Error(policy, got)
+			}
+			for i := range answered {
+				if got := c.run(fmt.Sprint("EXISTS during", i)); got != "1" {
+					t.Errorf("%s: change %d was answered and is lost", policy, i)
+				}
+			}
+		}
+	}
+}

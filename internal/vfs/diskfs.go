@@ -103,6 +103,13 @@ func (d *Disk) Remove(name string) error {
 	return nil
 }
 
+// Names tells whether the name is that of a file that the disk has opened.
+func (d *Disk) Names(name string, file File) (bool, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.names[filepath.Clean(name)] == file.(*diskFile).node, nil
+}
+
 // MakeDir makes a folder unless it is there; the one above it must be.
 func (d *Disk) MakeDir(name string) error {
 	d.mu.Lock()
@@ -281,6 +288,15 @@ func (f *diskFile) Chmod(fs.FileMode) error { // a Disk has no permissions
 	err := f.begin(OpChmod)
 	defer f.disk.mu.Unlock()
 	return err
+}
+
+func (f *diskFile) Status() (size int64, named bool, err error) {
+	f.disk.mu.Lock()
+	defer f.disk.mu.Unlock()
+	for _, n := range f.disk.names {
+		named = named || n == f.node
+	}
+	return int64(len(f.node.data)), named, nil
 }
 
 func (f *diskFile) Close() error {

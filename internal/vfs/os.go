@@ -36,6 +36,15 @@ func (f osFile) Chmod(mode fs.FileMode) error {
 	return f.File.Chmod(mode)
 }
 
+// Status returns the file's length in bytes and whether it has a name.
+func (f osFile) Status() (size int64, named bool, err error) {
+	info, err := f.Stat()
+	if err != nil {
+		return 0, false, err
+	}
+	return info.Size(), hasName(info), nil
+}
+
 // Truncate cuts the file, and has writing go on there: the system would leave it where it was, and fill the gap with zeros.
 func (f osFile) Truncate(size int64) error {
 	if err := f.File.Truncate(size); err != nil {
@@ -79,6 +88,19 @@ func (OS) Link(name, second string) error { return os.Link(name, second) }
 
 // Remove takes a file's name away.
 func (OS) Remove(name string) error { return os.Remove(name) }
+
+// Names tells whether the name is that of a file that OS has opened.
+func (OS) Names(name string, file File) (bool, error) {
+	own, err := file.(osFile).Stat()
+	if err != nil {
+		return false, err
+	}
+	info, err := os.Stat(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return err == nil && os.SameFile(own, info), err
+}
 
 // MakeDir makes a folder unless it is there; the one above it must be.
 func (OS) MakeDir(name string) error {

@@ -24,6 +24,8 @@ type FS interface {
 	Link(name, second string) error
 	// Remove takes a file's name away.
 	Remove(name string) error
+	// Names tells whether the name is that of a file that FS has opened.
+	Names(name string, file File) (bool, error)
 	// MakeDir makes a folder unless it is there; the one above it must be.
 	MakeDir(name string) error
 	// List returns the names of what is in a folder, without their path, in order.
@@ -48,4 +50,7 @@ type File interface {
 	Chmod(mode fs.FileMode) error
 	// Size returns the file's length in bytes.
 	Size() (int64, error)
+	// Status returns the same, and whether the file has a name still: without one its content is lost when it is closed. A system that
+	// cannot tell says that it has.
+	Status() (size int64, named bool, err error)
 }

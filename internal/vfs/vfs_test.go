@@ -143,6 +143,46 @@ func TestBothAlike(t *testing.T) {
 }
 
 // TestLock: a folder has one holder, until the holder lets go.
+// TestNames: an open file is told from whatever has its name now.
+func TestNames(t *testing.T) {
+	for name, f := range map[string]FS{"OS": OS{}, "Disk": NewDisk(1)} {
+		t.Run(name, func(t *testing.T) {
+			root := t.TempDir()
+			if d, ok := f.(*Disk); ok {
+				root = "root"
+				must(t, d.MakeDir(root))
+			}
+			path, moved := filepath.Join(root, "file"), filepath.Join(root, "moved")
+			file, err := f.Create(path)
+			must(t, err)
+			defer file.Close()
+			_, err = file.Write([]byte("content"))
+			must(t, err)
+			want := func(step string, atPath, atMoved, named bool) {
+				t.Helper()
+				for name, expected := range map[string]bool{path: atPath, moved: atMoved} {
+					if is, err := f.Names(name, file); err != nil || is != expected {
+						t.Errorf("%s: %s is the file's name: %v, %v", step, name, is, err)
+					}
+				}
+				if size, has, err := file.Status(); err != nil || size != 7 || has != named {
+					t.Errorf("%s: %d bytes, named %v, %v", step, size, has, err)
+				}
+			}
+			want("made", true, false, true)
+			must(t, f.Rename(path, moved))
+			want("moved", false, true, true)
+			create(t, f, path, "another")
+			want("replaced", false, true, true)
+			if runtime.GOOS == "windows" { // where an open file can't be removed
+				return
+			}
+			must(t, f.Remove(moved))
+			want("removed", false, false, false)
+		})
+	}
+}
+
 func TestLock(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("Windows has no lock on folders")
