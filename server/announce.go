@@ -38,6 +38,7 @@ func (s *Server) tellInitialized() {
 	}
 	s.log.notice("Running mode=standalone, port=%d.", port)
 	s.log.notice("Persistence: %s", persistenceOf(config))
+	s.snapshots.tryOut(config)
 	if available := cores.Available(); tooManyShards(config.Shards, available) {
 		s.log.warning("%d shards on %.3g cores: more shards than cores make all calls slower", config.Shards, available)
 	}

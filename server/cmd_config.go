@@ -37,6 +37,10 @@ var appliers = []applier{
 		return nil
 	}},
 	{[]string{"appendonly"}, (*Server).applyAppendOnly},
+	{[]string{"dir", "dbfilename", "save"}, func(s *Server, next *Config) error {
+		s.snapshots.tryOut(next)
+		return nil
+	}},
 	{[]string{"appendfsync", "aof-timestamp-enabled", "auto-aof-rewrite-percentage", "auto-aof-rewrite-min-size"}, func(s *Server, next *Config) error {
 		if aof := s.aof.Load(); aof != nil {
 			aof.Configure(logSettings(next))

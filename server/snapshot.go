@@ -49,6 +49,27 @@ func newSnapshots(s *Server) *snapshots {
 	return &snapshots{server: s, disk: vfs.OS{}, saved: time.Now(), took: -1}
 }
 
+// tryOut warns where a configuration asks for snapshots that can't be written: when the first one fails it is too late for whoever has
+// just set the server up.
+func (p *snapshots) tryOut(c *Config) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.running || len(c.Save) == 0 {
+		return
+	}
+	path := filepath.Join(c.Dir, c.DBFilename)
+	file, err := persistence.NewSnapshot(p.disk, path, persistence.RDBHeader{})
+	if err == nil {
+		file.Abort()
+		return
+	}
+	consequence := "What is not saved is lost at the end of the server."
+	if c.StopWritesOnBGSaveError {
+		consequence = "From the first one on that fails, changes will be refused (stop-writes-on-bgsave-error)."
+	}
+	p.server.log.warning("Snapshots can't be saved to %s, and 'save' asks for them: %v. %s", path, err, consequence)
+}
+
 // begin marks a snapshot as running, unless one is.
 func (p *snapshots) begin() error {
 	p.mu.Lock()

@@ -220,3 +220,49 @@ func TestSnapshotUnderLoad(t *testing.T) {
 		}
 	})
 }
+
+// TestSnapshotsThatCannotBeSaved are told of at the start, and when CONFIG SET asks for them, not when the first one fails.
+func TestSnapshotsThatCannotBeSaved(t *testing.T) {
+	const told = "Snapshots can't be saved to "
+	for _, c := range []struct {
+		inTheWay bool
+		save     []config.SavePoint
+		want     int
+	}{
+		{true, []config.SavePoint{{Seconds: 3600, Changes: 1}}, 1},
+		{true, nil, 0},
+		{false, []config.SavePoint{{Seconds: 3600, Changes: 1}}, 0},
+	} {
+		dir := t.TempDir()
+		if c.inTheWay {
+			if err := os.Mkdir(filepath.Join(dir, "temp-dump.rdb"), 0o700); err != nil {
+				t.Fatal(err)
+			}
+		}
+		s := startServer(t, func(config *Config) { config.Dir, config.Save, config.LogFile = dir, c.save, filepath.Join(dir, "log") })
+		client := dial(t, s)
+		client.run("ECHO serves")
+		lines := func() int {
+			log, err := os.ReadFile(filepath.Join(dir, "log"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return strings.Count(string(log), told+filepath.Join(dir, "dump.rdb"))
+		}
+		eventually(t, "the start is told", func() bool {
+			log, _ := os.ReadFile(filepath.Join(dir, "log"))
+			return strings.Contains(string(log), "serves") && lines() >= c.want
+		})
+		if got := lines(); got != c.want {
+			t.Errorf("%+v: told %d times", c, got)
+		}
+		if left, _ := filepath.Glob(filepath.Join(dir, "temp-*")); len(left) > 0 != c.inTheWay {
+			t.Errorf("%+v: it leaves %q", c, left)
+		}
+		client.do("CONFIG", "SET", "save", "60 1")
+		if got := lines() - c.want; got > 0 != c.inTheWay {
+			t.Errorf("%+v: told %d times after CONFIG SET", c, got)
+		}
+		os.Remove(filepath.Join(dir, "temp-dump.rdb")) // for the end
+	}
+}
