@@ -2,6 +2,7 @@ package compat_test
 
 import (
 	"context"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -21,6 +22,28 @@ var absentCommands = []struct{ commands, reason string }{
 	{"module|load module|loadex module|unload", "the commands of redis-cell are built in, and there are no other modules"},
 	{"script|debug", "there is no debugger for scripts"},
 	{"command|getkeysandflags", "no client asks for it"},
+}
+
+// TestAbsentCommandsAreDocumented: R-36 lists the words of absentCommands, in that order.
+func TestAbsentCommandsAreDocumented(t *testing.T) {
+	text, err := os.ReadFile("../docs/COMPATIBILITY.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, row := range absentCommands {
+		for word := range strings.FieldsSeq(row.commands) {
+			if !strings.HasPrefix(word, "@") {
+				word = strings.ReplaceAll(strings.ToUpper(word), "|", " ")
+			}
+			names = append(names, word)
+		}
+	}
+	_, row, _ := strings.Cut(string(text), "\n| R-36 |")
+	row, _, _ = strings.Cut(row, "\n")
+	if want := ": " + strings.Join(names, ", ") + " |"; !strings.Contains(row, want) {
+		t.Errorf("docs/COMPATIBILITY.md, R-36: %s\ndoes not say%s", row, want)
+	}
 }
 
 // TestAbsentCommands: what Redis has and cellserver has not is listed with its reason, and nothing else is.
