@@ -42,7 +42,9 @@ var accidents = []struct {
 		_, err = file.WriteString("x")
 		must(t, errors.Join(err, file.Close()))
 	}},
-	{"the manifest is removed", false, func(t *testing.T, folder string) { must(t, os.Remove(filepath.Join(folder, "appendonly.aof.manifest"))) }},
+	{"the manifest is removed", false, func(t *testing.T, folder string) {
+		must(t, os.Remove(filepath.Join(folder, "appendonly.aof.manifest")))
+	}},
 	{"the manifest is another", false, func(t *testing.T, folder string) {
 		must(t, os.WriteFile(filepath.Join(folder, "appendonly.aof.manifest"), []byte("file x.aof seq 1 type i\n"), 0o600))
 	}},

@@ -58,7 +58,7 @@ func (p *snapshots) tryOut(c *Config) {
 		return
 	}
 	path := filepath.Join(c.Dir, c.DBFilename)
-	file, err := persistence.NewSnapshot(p.disk, path, persistence.RDBHeader{})
+	file, err := vfs.NewReplacement(p.disk, path+".try") // another name: a server that runs in the same folder may be saving
 	if err == nil {
 		file.Abort()
 		return

@@ -235,7 +235,7 @@ func TestSnapshotsThatCannotBeSaved(t *testing.T) {
 	} {
 		dir := t.TempDir()
 		if c.inTheWay {
-			if err := os.Mkdir(filepath.Join(dir, "temp-dump.rdb"), 0o700); err != nil {
+			if err := os.Mkdir(filepath.Join(dir, "temp-dump.rdb.try"), 0o700); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -263,6 +263,6 @@ func TestSnapshotsThatCannotBeSaved(t *testing.T) {
 		if got := lines() - c.want; got > 0 != c.inTheWay {
 			t.Errorf("%+v: told %d times after CONFIG SET", c, got)
 		}
-		os.Remove(filepath.Join(dir, "temp-dump.rdb")) // for the end
+		os.Remove(filepath.Join(dir, "temp-dump.rdb.try")) // for the end
 	}
 }
