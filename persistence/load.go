@@ -116,15 +116,36 @@ func (l *Loaded) WantBase() { l.wantsBase = true }
 const leftOutSuffix = ".left-out"
 
 // KeepLeftOut keeps the files for whom something in them was left out: the next snapshot or rewrite would end them. It gives each a
-// second name, which it returns.
+// second name, unless it has one, and returns these names.
 func (l *Loaded) KeepLeftOut(fsys vfs.FS) (names []string, err error) {
 	for _, path := range l.files {
-		if err := fsys.Link(path, path+leftOutSuffix); err != nil {
+		name, err := keep(fsys, path)
+		if err != nil {
 			return names, err
 		}
-		names = append(names, path+leftOutSuffix)
+		names = append(names, name)
 	}
 	return names, nil
+}
+
+// keep gives a file the first of path.left-out, path.left-out.2, … that is free, or its own already.
+func keep(fsys vfs.FS, path string) (name string, err error) {
+	file, err := fsys.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer file.Close()
+	name = path + leftOutSuffix
+	for i := 2; ; i++ {
+		err := fsys.Link(path, name)
+		if !errors.Is(err, fs.ErrExist) {
+			return name, err
+		}
+		if own, err := fsys.Names(name, file); own || err != nil {
+			return name, err
+		}
+		name = fmt.Sprint(path, leftOutSuffix, ".", i)
+	}
 }
 
 // DamageError says where a file can't be read. It wraps ErrDamage.

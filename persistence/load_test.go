@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"math"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/cellserver/cellserver/internal/vfs"
@@ -316,6 +317,30 @@ func TestWaitingIsBounded(t *testing.T) {
 	}
 	if held := len(h.young) + len(h.old); held > 2*maxWaitingBytes/MaxKeyBytes+2 {
 		t.Errorf("%d long keys are held", held)
+	}
+}
+
+// TestKeepLeftOut: each file is kept once, whatever was kept before.
+func TestKeepLeftOut(t *testing.T) {
+	disk := vfs.NewDisk(1)
+	for i, want := range []string{"dump.rdb.left-out", "dump.rdb.left-out.2", "dump.rdb.left-out.3"} {
+		putFile(t, disk, ".", "new", string(rdbFile(10, fmt.Sprintf("\x01\x01%d\x00", i))))
+		must(t, disk.Rename("new", "dump.rdb")) // as an operator or a snapshot puts it there
+		for range 2 {
+			loaded, err := LoadSnapshot(disk, "dump.rdb", loadOptions, newState())
+			must(t, err)
+			names, err := loaded.KeepLeftOut(disk)
+			must(t, err)
+			if len(names) != 1 || names[0] != want || string(readFile(t, disk, want)) != string(readFile(t, disk, "dump.rdb")) {
+				t.Errorf("%d: %q, want %q", i, names, want)
+			}
+		}
+	}
+	failOn(disk, vfs.OpLink, "")
+	loaded, err := LoadSnapshot(disk, "dump.rdb", loadOptions, newState())
+	must(t, err)
+	if names, err := loaded.KeepLeftOut(disk); !errors.Is(err, syscall.EIO) || len(names) != 0 {
+		t.Error(names, err)
 	}
 }
 
