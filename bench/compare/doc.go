@@ -58,7 +58,7 @@
 // The loads of 50 clients at depths 1 and 16, as above, on each server with each policy of its log: off (appendonly
 // no), no, everysec and always. The log is rewritten when the server's defaults say so. All servers are measured in
 // each round. Two tables of ratios: each policy over none on the same server, and ours over the reference's with the
-// same policy. A reference that leaves its calls out of the log, as redis-cell before 0.2.4 does, is refused: it would
+// same policy. A reference that leaves its calls out of the log, as redis-cell before 0.3.0 does, is refused: it would
 // be fast with any policy.
 //
 // Nearly every call is on a key of its own, so everysec has little to save by writing a key once a second. With -keys

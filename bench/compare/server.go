@@ -128,7 +128,7 @@ func (s *server) prepare(ctx context.Context) error {
 	return s.waitQuiet(ctx)
 }
 
-// tryCall makes a call, and makes sure that it gets into a log that is synced for each reply: redis-cell before 0.2.4 leaves its
+// tryCall makes a call, and makes sure that it gets into a log that is synced for each reply: redis-cell before 0.3.0 leaves its
 // calls out of the log, and is fast with any policy.
 func (s *server) tryCall(ctx context.Context) error {
 	before, err := s.call(ctx, "INFO", "persistence")
