@@ -111,15 +111,24 @@ func TestLargestScript(t *testing.T) {
 	}
 }
 
-// TestManyFunctions: the compiler takes kilobytes for each function.
-func TestManyFunctions(t *testing.T) {
+// TestScriptLimits: the compiler takes kilobytes for each function, and for the constants time that grows with their square.
+func TestScriptLimits(t *testing.T) {
 	r := New(Options{})
 	if _, err := r.Load([]byte(strings.Repeat("x=function()end ", maxFunctions))); err != nil {
 		t.Error(err)
 	}
 	most := watchGrowth()
 	_, err := r.Load([]byte(strings.Repeat("x=function()end ", MaxBodyBytes/16)))
-	if grown := most(); err == nil || !strings.Contains(err.Error(), "too many functions") || grown > compileFactor*MaxBodyBytes {
+	if grown := most(); err == nil || !strings.Contains(err.Error(), "too many functions") || grown > 100*MaxBodyBytes {
 		t.Errorf("%.100v; grew by %d MiB", err, grown>>20)
+	}
+	for n, fits := range map[int]bool{maxConstants: true, maxConstants + 1: false} {
+		var body strings.Builder
+		for i := range n {
+			fmt.Fprintf(&body, "a='%d' ", i)
+		}
+		if _, err := r.Load([]byte(body.String())); (err == nil) != fits {
+			t.Errorf("%d constants: %v", n, err)
+		}
 	}
 }

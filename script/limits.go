@@ -8,9 +8,10 @@ const (
 	DefaultMaxStringBytes = 64 << 20
 	// DefaultMaxGrowthBytes is by how much the process may grow while a script runs.
 	DefaultMaxGrowthBytes = 1 << 30
-	// MaxBodyBytes is the longest script. Redis has no limit but that of a bulk string; parsing takes compileFactor times the memory.
+	// MaxBodyBytes is the longest script. Redis has no limit but that of a bulk string; parsing takes compileFactor times the memory
+	// at most: a..a..a is the worst.
 	MaxBodyBytes  = 1 << 20
-	compileFactor = 100
+	compileFactor = 450
 
 	// maxCalls is how deep calls may nest: errors then say "stack overflow", as in Lua.
 	maxCalls = 2000
@@ -34,8 +35,9 @@ const (
 	maxCStack = 8000
 	// maxSyntaxDepth bounds the recursion of the compiler. Lua's is 200 for all but chains of operators.
 	maxSyntaxDepth = 1000
-	// maxConstants of one script: the compiler's search for one takes time in proportion.
-	maxConstants = 20000
+	// maxConstants of one script: the compiler searches all of them for each. So many take it 0.4 s, in which nobody is answered
+	// and no SCRIPT KILL helps.
+	maxConstants = 10000
 	// maxFunctions of one script: the compiler reserves 8 KB for each.
 	maxFunctions = 5000
 	// maxCodeBytes bounds the compiled code that is kept for the next run: enough for some thousand scripts, of which a server has
