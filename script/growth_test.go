@@ -93,7 +93,8 @@ func TestDebt(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return r.Run(p, nil, nil, &echoHost{}, &resp.Writer{})
+		_, owes = r.Run(p, nil, nil, &echoHost{}, &resp.Writer{})
+		return owes
 	}
 	if do("return #string.rep('x', 2^20)") {
 		t.Error("a small script makes debts")

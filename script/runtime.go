@@ -103,9 +103,9 @@ func (r *Runtime) Committed() bool { return r.guard.state.Load() == committed }
 // else for long. Any goroutine may call it.
 func (r *Runtime) GiveBack() { r.guard.giveBack() }
 
-// Run runs a script and appends its reply, or the error that ended it, to w in w's version. It tells whether GiveBack is to be
-// called: not again before that has returned, whatever runs meanwhile.
-func (r *Runtime) Run(p *Program, keys, args [][]byte, host Host, w *resp.Writer) (owes bool) {
+// Run runs a script and appends its reply, or the error that ended it, to w in w's version. It tells whether the process has
+// grown much, and whether GiveBack is to be called for that: not again before that has returned, whatever runs meanwhile.
+func (r *Runtime) Run(p *Program, keys, args [][]byte, host Host, w *resp.Writer) (grown, owes bool) {
 	code := r.codeOf(p)
 	r.host, r.version, r.nested, r.protections = host, 2, 0, 0
 	r.json = defaultJSON
@@ -124,7 +124,7 @@ func (r *Runtime) Run(p *Program, keys, args [][]byte, host Host, w *resp.Writer
 		w.Buf = w.Buf[:start]
 		w.Error(failure.text + " script: " + p.SHA() + ", on " + failure.at + ".")
 	}
-	grown, owes := r.guard.settle()
+	grown, owes = r.guard.settle()
 	if stopped != nil || failure.machine || grown {
 		r.sandbox = newSandbox(r) // what is left in the state may be large, or broken
 	} else {
@@ -133,7 +133,7 @@ func (r *Runtime) Run(p *Program, keys, args [][]byte, host Host, w *resp.Writer
 	if cap(r.bytes) > keptBytes {
 		r.bytes, r.words = nil, nil
 	}
-	return owes
+	return grown, owes
 }
 
 // failure is how a run ended, if not well.

@@ -14,14 +14,10 @@ const errBusy = "BUSY Redis is busy running a script. You can only call SCRIPT K
 // busyWait is how long a loop waits for input at a time, and so about how late it notices that the script has ended.
 const busyWait = 5 * time.Millisecond
 
-// runGuarded runs a job that may take long, such as a script, on a goroutine of its own, while the loop has all shards.
+// runGuarded runs a job that may take long, such as a script, on the runner, while the loop has all shards.
 // The job must not touch what is the loop's.
 func (l *loop) runGuarded(job func()) {
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		job()
-	}()
+	ended := l.server.scripting.runner.start(job)
 	threshold := time.NewTimer(l.busyThreshold())
 	defer threshold.Stop()
 	select {

@@ -36,6 +36,7 @@ type scripting struct {
 	// executor carries out a script's commands. It is no loop that runs: it stands for one that has taken all shards, so
 	// that the real one can answer its connections while a script runs for long.
 	executor *loop
+	runner   *runner
 }
 
 func newScripting(s *Server) scripting {
@@ -43,7 +44,7 @@ func newScripting(s *Server) scripting {
 	for shard := range executor.holds {
 		executor.holds[shard] = true
 	}
-	return scripting{runtime: script.New(script.Options{}), executor: executor}
+	return scripting{runtime: script.New(script.Options{}), executor: executor, runner: newRunner(s.ended)}
 }
 
 // A scriptRun is one script being run: the script's host.
@@ -186,11 +187,14 @@ func (l *loop) runScript(c *conn, program *script.Program, keys, args [][]byte, 
 		run.client = executor.standIn(c)
 	}
 	reply := resp.Writer{Version: w.Version}
-	owes := false
-	l.runGuarded(func() { owes = scripting.runtime.Run(program, keys, args, run, &reply) })
+	grown, owes := false, false
+	l.runGuarded(func() { grown, owes = scripting.runtime.Run(program, keys, args, run, &reply) })
 	l.feed = append(l.feed, executor.feed...)
 	executor.feed = nil
 	w.Buf = append(w.Buf, reply.Buf...)
+	if grown {
+		scripting.runner.renew()
+	}
 	if owes {
 		go func() {
 			time.Sleep(giveBackDelay)
