@@ -14,8 +14,7 @@ import (
 // all commands of that category in Redis, and a container for its subcommands too.
 var absentCommands = []struct{ commands, reason string }{
 	{"@hash @list @set @sortedset @stream @bitmap @hyperloglog @geo", "a key holds a TAT and nothing else"},
-	{"append decr decrby getdel getex getrange getset incr incrby incrbyfloat lcs msetnx mset psetex setex setnx setrange strlen substr",
-		"they make something of a value that is no TAT, or give a key an expiry that is not its TAT"},
+	{"append decr decrby incr incrby incrbyfloat lcs setrange", "they make something of a value that is no TAT"},
 	{"function fcall fcall_ro", "a limiter's scripts are short enough for EVAL"},
 	{"replconf replicaof slaveof psync sync failover", "there is no replication yet"},
 	{"cluster restore-asking migrate", "there is no cluster yet; CLUSTER itself says so"},

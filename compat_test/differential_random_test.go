@@ -164,9 +164,13 @@ func (g grammar) command() []string {
 }
 
 func (g grammar) write() (words []string, spoilable bool) {
-	switch g.IntN(14) {
+	switch g.IntN(16) {
 	case 0, 1, 2, 3, 4:
 		return g.set(), false
+	case 13:
+		return g.setUntilTAT(), false
+	case 14:
+		return []string{g.pick("GETDEL", "GETEX"), g.key()}, true
 	case 5:
 		return append([]string{"DEL"}, g.keys()...), true
 	case 6:
@@ -214,8 +218,22 @@ func (g grammar) set() []string {
 	return words
 }
 
+// setUntilTAT gives keys that Redis would let live for ever the expiry that they have here, and fails where that can't be said.
+func (g grammar) setUntilTAT() []string {
+	switch g.IntN(6) {
+	case 0:
+		return []string{"SETEX", g.key(), g.pick("0", "-1", "x"), "{v1}"}
+	case 1:
+		return append([]string{g.pick("MSET", "MSETNX")}, g.key(), "{v1}", g.key())
+	}
+	number := fmt.Sprint(1 + g.IntN(9))
+	write := g.pick("'SETNX',KEYS[1],ARGV[1]", "'GETSET',KEYS[1],ARGV[1]", "'MSET',KEYS[1],ARGV[1]", "'MSETNX',KEYS[1],ARGV[1]")
+	_, millis := farTAT(int(number[0] - '0'))
+	return []string{"EVAL", "local r=redis.call(" + write + ") if r ~= 0 then redis.call('PEXPIREAT',KEYS[1],ARGV[2]) end return r", "1", g.key(), "{v" + number + "}", millis}
+}
+
 func (g grammar) read() []string {
-	switch g.IntN(12) {
+	switch g.IntN(14) {
 	case 0, 1, 2:
 		return []string{"GET", g.key()}
 	case 3:
@@ -234,6 +252,10 @@ func (g grammar) read() []string {
 		return []string{"COMMAND", "GETKEYS", g.pick("GET", "MGET", "SET", "RENAME", "COPY"), g.key(), g.key()}
 	case 10:
 		return []string{"MEMORY", "USAGE", g.key()}
+	case 11:
+		return []string{"STRLEN", g.key()}
+	case 12:
+		return []string{g.pick("GETRANGE", "SUBSTR"), g.key(), fmt.Sprint(g.IntN(50) - 25), fmt.Sprint(g.IntN(50) - 25)}
 	}
 	return []string{"ECHO", g.key()}
 }

@@ -3,8 +3,6 @@ package server
 import (
 	"bytes"
 	"math"
-	"strconv"
-	"strings"
 
 	"github.com/cellserver/cellserver/engine"
 	"github.com/cellserver/cellserver/gcra"
@@ -13,8 +11,9 @@ import (
 	"github.com/cellserver/cellserver/resp"
 )
 
-// This file has the commands on single keys. A key's value is its TAT in decimal, as redis-cell stores it, and its
-// expiry is the TAT rounded up to Redis's milliseconds.
+// This file has the commands on single keys that look neither at what a key holds nor set when it expires: those are in
+// cmd_strings.go and cmd_expire.go. A key's value is its TAT in decimal, as redis-cell stores it, and its expiry is the TAT
+// rounded up to Redis's milliseconds.
 
 const (
 	nanosPerMilli  = 1_000_000
@@ -25,131 +24,6 @@ const (
 func decideConstant(_ *engine.Engine, _ *engine.Key, _ *gcra.Limit, _ int64, decision *gcra.Decision) error {
 	*decision = gcra.Decision{Limit: 101, Remaining: 100, RetryAfter: -1, ResetAfter: 1}
 	return nil
-}
-
-func get(s *Server, c *call, w *resp.Writer) {
-	writeTAT(s.engineOf(c.key), c.key, w)
-}
-
-// writeTAT replies with a key's TAT, or null.
-func writeTAT(e *engine.Engine, key engine.Key, w *resp.Writer) {
-	tatNanos, live := e.Get(key)
-	if !live {
-		w.Null()
-		return
-	}
-	var digits [20]byte
-	w.Bulk(strconv.AppendInt(digits[:0], tatNanos, 10))
-}
-
-func mget(s *Server, c *call, w *resp.Writer) {
-	w.Array(len(c.args) - 1)
-	for _, word := range c.args[1:] {
-		key := s.key(c.key.DB, word)
-		writeTAT(s.engineOf(key), key, w)
-	}
-}
-
-// setOptions are the options of SET. The expiration is checked and not used: the expiry that counts is the TAT's.
-type setOptions struct {
-	ifAbsent, ifPresent, get bool
-	expirations              int
-	unit, expiration         []byte // the words of EX, PX, EXAT or PXAT and what follows it
-}
-
-// parseSetOptions reads the words after SET key value. As in Redis, an error of syntax comes before that of a number.
-func parseSetOptions(words [][]byte) (options setOptions, err error) {
-	for i := 0; i < len(words); i++ {
-		word := words[i]
-		switch {
-		case is(word, "NX") && !options.ifPresent:
-			options.ifAbsent = true
-		case is(word, "XX") && !options.ifAbsent:
-			options.ifPresent = true
-		case is(word, "GET"):
-			options.get = true
-		case is(word, "KEEPTTL"):
-			options.expirations++
-		case (is(word, "EX") || is(word, "PX") || is(word, "EXAT") || is(word, "PXAT")) && i+1 < len(words):
-			options.expirations++
-			i++
-			options.unit, options.expiration = word, words[i]
-		default:
-			return options, errSyntax
-		}
-		if options.expirations > 1 {
-			return options, errSyntax
-		}
-	}
-	return options, nil
-}
-
-// checkExpiration returns Redis's error for an expiration that is no number, is not in the future or lies beyond time.
-func (o *setOptions) checkExpiration(nowNanos int64) error {
-	if o.unit == nil {
-		return nil
-	}
-	amount, ok := resp.ParseRedisInt(o.expiration)
-	if !ok {
-		return errNotInteger
-	}
-	isRelative := len(o.unit) == len("EX")
-	inSeconds := is(o.unit[:2], "EX")
-	if _, ok := expiryTime(amount, inSeconds, isRelative, nowNanos); !ok || amount <= 0 {
-		return replyError("ERR invalid expire time in 'set' command")
-	}
-	return nil
-}
-
-// expiryTime returns the Unix milliseconds that an expiration means, unless they do not fit an int64.
-func expiryTime(amount int64, inSeconds, isRelative bool, nowNanos int64) (millis int64, ok bool) {
-	if inSeconds {
-		if amount > math.MaxInt64/1000 || amount < math.MinInt64/1000 {
-			return 0, false
-		}
-		amount *= 1000
-	}
-	if isRelative {
-		nowMillis := nowNanos / nanosPerMilli
-		if amount > math.MaxInt64-nowMillis {
-			return 0, false
-		}
-		amount += nowMillis
-	}
-	return amount, true
-}
-
-func set(s *Server, c *call, w *resp.Writer) {
-	options, err := parseSetOptions(c.args[3:])
-	if err != nil {
-		w.Error(err.Error())
-		return
-	}
-	e := s.engineOf(c.key)
-	if err := options.checkExpiration(e.Now()); err != nil {
-		w.Error(err.Error())
-		return
-	}
-	tatNanos, ok := resp.ParseRedisInt(c.args[2])
-	if !ok || tatNanos < 0 {
-		w.Error("ERR value is not a TAT: a limiter key holds a decimal number of Unix nanoseconds and nothing else")
-		return
-	}
-	_, live := e.Get(c.key)
-	start := len(w.Buf)
-	if options.get {
-		writeTAT(e, c.key, w)
-	}
-	if live && options.ifAbsent || !live && options.ifPresent {
-		if !options.get {
-			w.Null()
-		}
-		return
-	}
-	e.Store(c.key, tatNanos)
-	if len(w.Buf) == start {
-		w.OK()
-	}
 }
 
 func del(s *Server, c *call, w *resp.Writer) {
@@ -211,80 +85,6 @@ func expireTime(s *Server, c *call, w *resp.Writer) {
 
 func pexpireTime(s *Server, c *call, w *resp.Writer) {
 	writeExpiry(s, c, w, func(expiry, _ int64) int64 { return expiry })
-}
-
-const errExpiryFixed = "ERR the expiry of a limiter key can't be set: it is the key's TAT, the time at which its bucket is full again; DEL resets the key"
-
-func expire(s *Server, c *call, w *resp.Writer)    { expireAfter(s, c, w, true, true) }
-func pexpire(s *Server, c *call, w *resp.Writer)   { expireAfter(s, c, w, false, true) }
-func expireAt(s *Server, c *call, w *resp.Writer)  { expireAfter(s, c, w, true, false) }
-func pexpireAt(s *Server, c *call, w *resp.Writer) { expireAfter(s, c, w, false, false) }
-
-// expireOptions are the conditions of EXPIRE. A key here always has an expiry.
-type expireOptions struct{ ifNone, ifSome, ifLater, ifSooner bool }
-
-// parseExpireOptions reads the words after EXPIRE key time, with Redis's errors.
-func parseExpireOptions(words [][]byte) (o expireOptions, err error) {
-	for _, word := range words {
-		switch {
-		case is(word, "NX"):
-			o.ifNone = true
-		case is(word, "XX"):
-			o.ifSome = true
-		case is(word, "GT"):
-			o.ifLater = true
-		case is(word, "LT"):
-			o.ifSooner = true
-		default:
-			return o, replyError("ERR Unsupported option " + strings.TrimRight(printed(word), "\r\n"))
-		}
-	}
-	switch {
-	case o.ifNone && (o.ifSome || o.ifLater || o.ifSooner):
-		return o, replyError("ERR NX and XX, GT or LT options at the same time are not compatible")
-	case o.ifLater && o.ifSooner:
-		return o, replyError("ERR GT and LT options at the same time are not compatible")
-	}
-	return o, nil
-}
-
-// expireAfter answers EXPIRE and its relatives: a time that has passed deletes, any other is refused.
-func expireAfter(s *Server, c *call, w *resp.Writer, inSeconds, isRelative bool) {
-	options, err := parseExpireOptions(c.args[3:])
-	if err != nil {
-		w.Error(err.Error())
-		return
-	}
-	amount, ok := resp.ParseRedisInt(c.args[2])
-	if !ok {
-		w.Error(errNotInteger.Error())
-		return
-	}
-	e := s.engineOf(c.key)
-	atMillis, ok := expiryTime(amount, inSeconds, isRelative, e.Now())
-	if !ok {
-		w.Error("ERR invalid expire time in '" + c.command.fullName() + "' command")
-		return
-	}
-	_, live := e.Get(c.key)
-	passed := atMillis <= e.Now()/nanosPerMilli
-	switch {
-	case !live, options.ifNone, passed && options.ifLater:
-		w.Int(0)
-	case passed:
-		e.Delete(c.key)
-		w.Int(1)
-	default:
-		w.Error(errExpiryFixed)
-	}
-}
-
-func persist(s *Server, c *call, w *resp.Writer) {
-	if _, live := s.engineOf(c.key).Get(c.key); live {
-		w.Error(errExpiryFixed)
-	} else {
-		w.Int(0)
-	}
 }
 
 func rename(s *Server, c *call, w *resp.Writer) {

@@ -52,6 +52,8 @@ var (
 	twoKeys = keyRange{1, 2, 1}
 	allKeys = keyRange{1, -1, 1}
 	subKey  = keyRange{2, 2, 1}
+
+	everyOtherWord = keyRange{1, -1, 2} // each with a value after it
 )
 
 // end returns the index after the last key word of a command with n words.

@@ -5,7 +5,8 @@ import "github.com/cellserver/cellserver/engine"
 // commandRows is the command table. Arity errors, routing to shards, COMMAND and its relatives all follow from it: a new
 // command is a row here and a function.
 func commandRows(config *Config) []*command {
-	rows := append(throttleRows(config), keyRows...)
+	rows := append(throttleRows(config), stringRows...)
+	rows = append(rows, keyRows...)
 	rows = append(rows, keyspaceRows...)
 	rows = append(rows, transactionRows...)
 	rows = append(rows, scriptRows...)
@@ -35,7 +36,7 @@ func throttleRows(config *Config) []*command {
 	return rows
 }
 
-var keyRows = []*command{
+var stringRows = []*command{
 	{name: "get", arity: 2, flags: "readonly fast", categories: "@read @string @fast", keys: oneKey, access: "RO access",
 		group: "string", since: "1.0.0", summary: "Returns a key's TAT in Unix nanoseconds.", args: []string{"key"}, keyed: get},
 	{name: "mget", arity: -2, flags: "readonly fast", categories: "@read @string @fast", keys: allKeys, access: "RO access",
@@ -43,6 +44,31 @@ var keyRows = []*command{
 	{name: "set", arity: -3, flags: "write denyoom", categories: "@write @string @slow", keys: oneKey, access: "RW access update variable_flags", notes: "RW and ACCESS due to the optional `GET` argument",
 		group: "string", since: "1.0.0", summary: "Gives a key a TAT, which is its expiry too.",
 		args: []string{"key", "value", "[condition]", "[get]", "[expiration]"}, keyed: set},
+	{name: "setnx", arity: 3, flags: "write denyoom fast", categories: "@write @string @fast", keys: oneKey, access: "OW insert",
+		group: "string", since: "1.0.0", summary: "Gives a key that doesn't exist a TAT.", args: []string{"key", "value"}, keyed: setNX},
+	{name: "setex", arity: 4, flags: "write denyoom", categories: "@write @string @slow", keys: oneKey, access: "OW update",
+		group: "string", since: "2.0.0", summary: "Gives a key a TAT that lies so many seconds ahead.", args: []string{"key", "seconds", "value"}, keyed: setEX},
+	{name: "psetex", arity: 4, flags: "write denyoom", categories: "@write @string @slow", keys: oneKey, access: "OW update",
+		group: "string", since: "2.6.0", summary: "Gives a key a TAT that lies so many milliseconds ahead.", args: []string{"key", "milliseconds", "value"}, keyed: pSetEX},
+	{name: "getset", arity: 3, flags: "write denyoom fast", categories: "@write @string @fast", keys: oneKey, access: "RW access update",
+		group: "string", since: "1.0.0", summary: "Gives a key a TAT and returns the one before.", args: []string{"key", "value"}, keyed: getSet},
+	{name: "getdel", arity: 2, flags: "write fast", categories: "@write @string @fast", keys: oneKey, access: "RW access delete",
+		group: "string", since: "6.2.0", summary: "Returns a key's TAT and deletes the key.", args: []string{"key"}, keyed: getDel},
+	{name: "getex", arity: -2, flags: "write fast", categories: "@write @string @fast", keys: oneKey, access: "RW access update", notes: "RW and UPDATE because it changes the TTL",
+		group: "string", since: "6.2.0", summary: "Returns a key's TAT; a time is treated as by EXPIRE.", args: []string{"key", "[expiration]"}, keyed: getEX},
+	{name: "mset", arity: -3, flags: "write denyoom", categories: "@write @string @slow", keys: everyOtherWord, access: "OW update",
+		group: "string", since: "1.0.1", summary: "Gives keys TATs.", args: []string{"key_value..."}, keyed: mset},
+	{name: "msetnx", arity: -3, flags: "write denyoom", categories: "@write @string @slow", keys: everyOtherWord, access: "OW insert",
+		group: "string", since: "1.0.1", summary: "Gives keys TATs if none of them exists.", args: []string{"key_value..."}, keyed: msetNX},
+	{name: "strlen", arity: 2, flags: "readonly fast", categories: "@read @string @fast", keys: oneKey, access: "RO",
+		group: "string", since: "2.2.0", summary: "Returns how many digits a key's TAT has.", args: []string{"key"}, keyed: strlen},
+	{name: "getrange", arity: 4, flags: "readonly", categories: "@read @string @slow", keys: oneKey, access: "RO access",
+		group: "string", since: "2.4.0", summary: "Returns some digits of a key's TAT.", args: []string{"key", "start", "end"}, keyed: getRange},
+	{name: "substr", arity: 4, flags: "readonly", categories: "@read @string @slow", keys: oneKey, access: "RO access",
+		group: "string", since: "1.0.0", summary: "Returns some digits of a key's TAT, as GETRANGE does.", args: []string{"key", "start", "end"}, keyed: getRange},
+}
+
+var keyRows = []*command{
 	{name: "del", arity: -2, flags: "write", categories: "@keyspace @write @slow", keys: allKeys, access: "RM delete",
 		group: "generic", since: "1.0.0", summary: "Deletes keys: their limits are at a full bucket again.", args: []string{"key..."}, keyed: del},
 	{name: "unlink", arity: -2, flags: "write fast", categories: "@keyspace @write @fast", keys: allKeys, access: "RM delete",
@@ -62,13 +88,13 @@ var keyRows = []*command{
 	{name: "pexpiretime", arity: 2, flags: "readonly fast", categories: "@keyspace @read @fast", keys: oneKey, access: "RO access",
 		group: "generic", since: "7.0.0", summary: "Returns a key's TAT in Unix milliseconds.", args: []string{"key"}, keyed: pexpireTime},
 	{name: "expire", arity: -3, flags: "write fast", categories: "@keyspace @write @fast", keys: oneKey, access: "RW update",
-		group: "generic", since: "1.0.0", summary: "Deletes a key where the time has passed; else refused.", args: []string{"key", "seconds", "[condition]"}, keyed: expire},
+		group: "generic", since: "1.0.0", summary: "Deletes a key where the time has passed; one before its TAT is refused, a later one changes nothing.", args: []string{"key", "seconds", "[condition]"}, keyed: expire},
 	{name: "pexpire", arity: -3, flags: "write fast", categories: "@keyspace @write @fast", keys: oneKey, access: "RW update",
-		group: "generic", since: "2.6.0", summary: "Deletes a key where the time has passed; else refused.", args: []string{"key", "milliseconds", "[condition]"}, keyed: pexpire},
+		group: "generic", since: "2.6.0", summary: "Deletes a key where the time has passed; one before its TAT is refused, a later one changes nothing.", args: []string{"key", "milliseconds", "[condition]"}, keyed: pexpire},
 	{name: "expireat", arity: -3, flags: "write fast", categories: "@keyspace @write @fast", keys: oneKey, access: "RW update",
-		group: "generic", since: "1.2.0", summary: "Deletes a key where the time has passed; else refused.", args: []string{"key", "unix-time-seconds", "[condition]"}, keyed: expireAt},
+		group: "generic", since: "1.2.0", summary: "Deletes a key where the time has passed; one before its TAT is refused, a later one changes nothing.", args: []string{"key", "unix-time-seconds", "[condition]"}, keyed: expireAt},
 	{name: "pexpireat", arity: -3, flags: "write fast", categories: "@keyspace @write @fast", keys: oneKey, access: "RW update",
-		group: "generic", since: "2.6.0", summary: "Deletes a key where the time has passed; else refused.", args: []string{"key", "unix-time-milliseconds", "[condition]"}, keyed: pexpireAt},
+		group: "generic", since: "2.6.0", summary: "Deletes a key where the time has passed; one before its TAT is refused, a later one changes nothing.", args: []string{"key", "unix-time-milliseconds", "[condition]"}, keyed: pexpireAt},
 	{name: "persist", arity: 2, flags: "write fast", categories: "@keyspace @write @fast", keys: oneKey, access: "RW update",
 		group: "generic", since: "2.2.0", summary: "Refused for a key that exists: its TAT is its expiry.", args: []string{"key"}, keyed: persist},
 	{name: "rename", arity: 3, flags: "write", categories: "@keyspace @write @slow", keys: twoKeys, access: "RW access delete", access2: "OW update",

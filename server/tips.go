@@ -8,6 +8,8 @@ var commandTips = map[string]string{
 	"exists":      "request_policy:multi_shard response_policy:agg_sum",
 	"touch":       "request_policy:multi_shard response_policy:agg_sum",
 	"mget":        "request_policy:multi_shard",
+	"mset":        "request_policy:multi_shard response_policy:all_succeeded",
+	"msetnx":      "request_policy:multi_shard response_policy:agg_min",
 	"ttl":         "nondeterministic_output",
 	"pttl":        "nondeterministic_output",
 	"keys":        "request_policy:all_shards nondeterministic_output_order",
