@@ -35,8 +35,8 @@ type Engine struct {
 
 // Stats counts what happened since the engine was made.
 type Stats struct {
-	Allowed uint64 // CL.THROTTLE calls let pass
-	Limited uint64 // CL.THROTTLE calls refused
+	Allowed uint64 // CL.THROTTLE calls that took tokens
+	Limited uint64 // CL.THROTTLE calls that would have taken tokens, and were refused
 	Changes uint64 // effects, but for flushes of what was empty
 	Hits    uint64 // lookups that found a live key
 	Misses  uint64 // lookups that did not
@@ -103,9 +103,11 @@ func (e *Engine) Throttle(key *Key, limit *gcra.Limit, quantity int64, decision 
 	if err := gcra.Decide(stored, e.now, limit, quantity, decision); err != nil {
 		return err
 	}
-	if decision.Limited {
+	switch {
+	case quantity <= 0: // it looks, or gives back
+	case decision.Limited:
 		e.stats.Limited++
-	} else {
+	default:
 		e.stats.Allowed++
 	}
 	switch decision.Write {

@@ -53,6 +53,42 @@ func TestDigest(t *testing.T) {
 	}
 }
 
+// TestStatsCountTokensTaken: a call that only looks or gives tokens back is neither allowed nor limited, whatever it is answered,
+// and neither are one that fails and a probe.
+func TestStatsCountTokensTaken(t *testing.T) {
+	hasher := keyspace.NewHasher()
+	e := New(hasher)
+	e.Advance(start)
+	name := []byte("k")
+	key := Key{Hash: hasher.Sum(name), Bytes: name}
+	wide, narrow := &gcra.Limit{MaxBurst: 9, Count: 1, Period: 60}, &gcra.Limit{MaxBurst: 1, Count: 1, Period: 60}
+	for i, call := range []struct {
+		do               func(*Engine, *Key, *gcra.Limit, int64, *gcra.Decision) error
+		limit            *gcra.Limit
+		quantity         int64
+		allowed, limited uint64 // after it
+	}{
+		{(*Engine).Throttle, wide, 0, 0, 0},
+		{(*Engine).Throttle, wide, 1, 1, 0},
+		{(*Engine).Throttle, wide, 8, 2, 0},
+		{(*Engine).Throttle, wide, 2, 2, 1},
+		{(*Engine).Throttle, wide, 0, 2, 1},
+		{(*Engine).Throttle, wide, -1, 2, 1},
+		{(*Engine).Throttle, narrow, 0, 2, 1}, // limited: the debt is beyond the burst
+		{(*Engine).Throttle, narrow, -1, 2, 1},
+		{(*Engine).Throttle, narrow, 1, 2, 2},
+		{(*Engine).Throttle, &gcra.Limit{MaxBurst: -2, Count: 1, Period: 60}, 1, 2, 2},
+		{(*Engine).Probe, wide, 1, 2, 2},
+		{(*Engine).Probe, narrow, 1, 2, 2},
+	} {
+		var decision gcra.Decision
+		_ = call.do(e, &key, call.limit, call.quantity, &decision) // one fails, and is to count as nothing
+		if s := e.Stats(); s.Allowed != call.allowed || s.Limited != call.limited {
+			t.Errorf("call %d: allowed %d, limited %d", i, s.Allowed, s.Limited)
+		}
+	}
+}
+
 // TestRandom draws only live keys, and all of them.
 func TestRandom(t *testing.T) {
 	hasher := keyspace.NewHasher()
