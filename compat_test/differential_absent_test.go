@@ -20,7 +20,6 @@ var absentCommands = []struct{ commands, reason string }{
 	{"cluster restore-asking migrate", "there is no cluster yet; CLUSTER itself says so"},
 	{"module|load module|loadex module|unload", "the commands of redis-cell are built in, and there are no other modules"},
 	{"script|debug", "there is no debugger for scripts"},
-	{"command|getkeysandflags", "no client asks for it"},
 }
 
 // TestAbsentCommandsAreDocumented: R-36 lists the words of absentCommands, in that order.

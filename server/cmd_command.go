@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/cellserver/cellserver/acl"
 	"github.com/cellserver/cellserver/internal/glob"
 	"github.com/cellserver/cellserver/resp"
 )
@@ -230,28 +231,63 @@ func commandList(l *loop, _ *conn, args [][]byte, w *resp.Writer) {
 }
 
 func commandGetKeys(l *loop, _ *conn, args [][]byte, w *resp.Writer) {
-	words := args[2:]
-	row := l.server.commands.find(words)
-	switch {
-	case row == nil, row.subcommands != nil && row.local == nil:
-		w.Error("ERR Invalid command specified")
-		return
-	case row.keys.step == 0 && row.countedAt == 0:
-		w.Error("ERR The command has no key arguments")
-		return
-	case !row.takes(len(words)):
-		w.Error("ERR Invalid number of arguments specified for command")
-		return
+	if _, keys, ok := l.commandKeys(args[2:], w); ok {
+		w.Array(len(keys))
+		for _, key := range keys {
+			w.Bulk(key)
+		}
 	}
-	keys, ok := row.keyWords(words)
+}
+
+func commandGetKeysAndFlags(l *loop, _ *conn, args [][]byte, w *resp.Writer) {
+	words := args[2:]
+	row, keys, ok := l.commandKeys(words, w)
 	if !ok {
-		w.Error("ERR Invalid arguments specified for command")
 		return
 	}
 	w.Array(len(keys))
-	for _, key := range keys {
+	for i, key := range keys {
+		w.Array(2)
 		w.Bulk(key)
+		writeSimpleSet(w, row.keyFlags(i, words))
 	}
+}
+
+// commandKeys returns which words of a command are keys, or replies why that can't be told.
+func (l *loop) commandKeys(words [][]byte, w *resp.Writer) (row *command, keys [][]byte, ok bool) {
+	row = l.server.commands.find(words)
+	switch {
+	case row == nil, row.subcommands != nil && row.local == nil:
+		w.Error("ERR Invalid command specified")
+		return nil, nil, false
+	case row.keys.step == 0 && row.countedAt == 0, row.access == "not_key":
+		w.Error("ERR The command has no key arguments")
+		return nil, nil, false
+	case !row.takes(len(words)):
+		w.Error("ERR Invalid number of arguments specified for command")
+		return nil, nil, false
+	}
+	keys, ok = row.keyWords(words)
+	if !ok && !row.has("no_mandatory_keys") {
+		w.Error("ERR Invalid arguments specified for command")
+		return nil, nil, false
+	}
+	return row, keys, true
+}
+
+// keyFlags returns what a command does with one of its keys. The flags of SET depend on the words: it reads only with GET.
+func (c *command) keyFlags(index int, words [][]byte) []string {
+	access := c.access
+	if index > 0 && c.access2 != "" {
+		access = c.access2
+	}
+	if fixed, isVariable := strings.CutSuffix(access, " variable_flags"); isVariable {
+		access = fixed
+		if readsToo, _ := c.keyAccess(c.access, words); readsToo&acl.Read == 0 {
+			access = "OW update"
+		}
+	}
+	return strings.Fields(access)
 }
 
 // help answers the HELP subcommand of any command: a line for each subcommand and one for what it does.

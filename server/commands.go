@@ -103,7 +103,7 @@ var keyRows = []*command{
 		group: "generic", since: "1.0.0", summary: "Gives a key's TAT to another name that doesn't exist.", args: []string{"key", "newkey"}, keyed: renameNX},
 	{name: "copy", arity: -3, flags: "write denyoom", categories: "@keyspace @write @slow", keys: twoKeys, access: "RO access", access2: "OW update",
 		group: "generic", since: "6.2.0", summary: "Gives a key's TAT to another key too.", args: []string{"source", "destination", "[db]", "[replace]"}, keyed: copyKey},
-	{name: "move", arity: 3, flags: "write fast", categories: "@keyspace @write @fast", keys: oneKey, access: "RW access delete",
+	{name: "move", arity: 3, flags: "write fast", categories: "@keyspace @write @fast", keys: oneKey, access: "RW access update",
 		group: "generic", since: "1.0.0", summary: "Moves a key to another database.", args: []string{"key", "db"}, keyed: moveKey},
 	{name: "dump", arity: 2, flags: "readonly", categories: "@keyspace @read @slow", keys: oneKey, access: "RO access",
 		group: "generic", since: "2.6.0", summary: "Returns what RESTORE makes the key of.", args: []string{"key"}, keyed: dump},
@@ -162,11 +162,11 @@ const (
 )
 
 var scriptRows = []*command{
-	{name: "eval", arity: -3, flags: evalFlags, categories: scriptCategories, countedAt: 2, access: "RW access update", group: "scripting", since: "2.6.0",
+	{name: "eval", arity: -3, flags: evalFlags, categories: scriptCategories, countedAt: 2, access: "RW access update", notes: "We cannot tell how the keys will be used so we assume the worst, RW and UPDATE", group: "scripting", since: "2.6.0",
 		summary: "Runs a Lua script.", args: evalArgs, local: eval},
 	{name: "evalsha", arity: -3, flags: evalFlags, categories: scriptCategories, countedAt: 2, access: "RW access update", group: "scripting", since: "2.6.0",
 		summary: "Runs a Lua script that is loaded.", args: evalSHAArgs, local: evalSHA},
-	{name: "eval_ro", arity: -3, flags: "readonly " + evalFlags, categories: scriptCategories, countedAt: 2, access: "RO access", group: "scripting", since: "7.0.0",
+	{name: "eval_ro", arity: -3, flags: "readonly " + evalFlags, categories: scriptCategories, countedAt: 2, access: "RO access", notes: "We cannot tell how the keys will be used so we assume the worst, RO and ACCESS", group: "scripting", since: "7.0.0",
 		summary: "Runs a Lua script that only reads.", args: evalArgs, local: evalReadOnly},
 	{name: "evalsha_ro", arity: -3, flags: "readonly " + evalFlags, categories: scriptCategories, countedAt: 2, access: "RO access", group: "scripting", since: "7.0.0",
 		summary: "Runs a Lua script that is loaded and only reads.", args: evalSHAArgs, local: evalSHAReadOnly},
@@ -225,6 +225,7 @@ var serverRows = []*command{
 		{name: "docs", arity: -2, flags: "loading stale", categories: "@slow @connection", group: "server", since: "7.0.0", summary: "Documents commands.", args: []string{"[command-name...]"}, local: commandDocs},
 		{name: "list", arity: -2, flags: "loading stale", categories: "@slow @connection", group: "server", since: "7.0.0", summary: "Lists the commands' names.", args: []string{"[filterby]"}, local: commandList},
 		{name: "getkeys", arity: -4, flags: "loading stale", categories: "@slow @connection", group: "server", since: "2.8.13", summary: "Returns which words of a command are keys.", args: []string{"command", "[arg...]"}, local: commandGetKeys},
+		{name: "getkeysandflags", arity: -4, flags: "loading stale", categories: "@slow @connection", group: "server", since: "7.0.0", summary: "Returns which words of a command are keys, and what it does with them.", args: []string{"command", "[arg...]"}, local: commandGetKeysAndFlags},
 		{name: "help", arity: 2, flags: "loading stale", categories: "@slow @connection", group: "server", since: "5.0.0", summary: "Lists the subcommands.", local: help},
 	}},
 	{name: "config", arity: -2, categories: "@slow", group: "server", since: "2.0.0", summary: "Tells the configuration.", subcommands: []*command{
