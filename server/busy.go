@@ -7,7 +7,8 @@ import (
 
 // This file keeps the server answering while a script runs for long. A script has all shards, so no command on keys can
 // be carried out meanwhile. Once it has run for busy-reply-threshold, the loops go on with their connections, and answer
-// BUSY to all but the few commands that end the script or concern the connection alone: Redis's rule.
+// BUSY to all but the few commands that end the script or concern the connection alone: Redis's rule. WATCH is not among
+// them as it is in Redis, for it needs the shard of its key.
 
 const errBusy = "BUSY Redis is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE."
 
@@ -77,26 +78,25 @@ func (l *loop) busyPass() {
 	}
 }
 
-// allowedWhileBusy says whether a command may be carried out while no shard may be used.
-func (c *command) allowedWhileBusy(words [][]byte) bool {
-	if c.name == "shutdown" {
-		return len(words) == 2 && is(words[1], "NOSAVE")
-	}
-	return c.has("allow_busy") && c.keys.step == 0
-}
-
-// admitWhileBusy is admit while a script runs for long.
-func (l *loop) admitWhileBusy(c *conn, cmd *command, words [][]byte, err error) {
+// refuseWhileBusy returns the error for a command that can't be carried out while no shard may be used. In a transaction it
+// is only queued, or, as WATCH and SHUTDOWN are there, refused for another reason.
+//
+// It comes after the questions of who the client is and what it may do: the commands that it lets pass end scripts, and the
+// server.
+func (l *loop) refuseWhileBusy(c *conn, cmd *command, words [][]byte) error {
 	switch {
-	case err == nil && cmd.allowedWhileBusy(words):
-		l.runLocal(c, cmd, words)
-		return
-	case err == nil:
-		err = replyError(errBusy)
+	case c.subs != nil && c.version == 2 && !cmd.whileSubscribed():
+		return nil // screen refuses it: what a subscriber may not do comes first
+	case !cmd.has("allow_busy"):
+		return replyError(errBusy)
+	case c.multi != nil:
+		return nil
+	case cmd.keys.step > 0:
+		return replyError(errBusy)
+	case cmd.name == "shutdown":
+		if options, ok := parseShutdown(words[1:]); ok && !options.noSave && !options.abort {
+			return replyError(errBusy)
+		}
 	}
-	if c.multi != nil {
-		c.multi.refused = true
-	}
-	l.stats.reject(cmd)
-	l.answerError(c, err)
+	return nil
 }

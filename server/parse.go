@@ -104,18 +104,17 @@ func (l *loop) admit(b *batch, c *conn, words [][]byte, behindCalls bool) bool {
 	if cmd != nil {
 		c.last = cmd
 	}
-	if l.refusing {
-		if !l.server.busy.Load() {
-			return false // the script has just ended, and the shard is on its way back
-		}
-		l.admitWhileBusy(c, cmd, words, err)
-		return true
+	if l.refusing && !l.server.busy.Load() {
+		return false // the script has just ended, and the shard is on its way back
 	}
 	if err == nil {
 		err = l.permit(c, cmd, words)
 	}
 	if err == nil && l.loading && !cmd.allowedWhileLoading() {
 		err = errLoading
+	}
+	if err == nil && l.refusing {
+		err = l.refuseWhileBusy(c, cmd, words)
 	}
 	if err == nil && (l.paused != nil || c.special || cmd.publishes) {
 		var mayRun bool
@@ -137,6 +136,9 @@ func (l *loop) admit(b *batch, c *conn, words [][]byte, behindCalls bool) bool {
 		return true
 	}
 	switch {
+	case err != nil && l.refusing: // the batch is not executed
+		l.stats.reject(cmd)
+		l.answerError(c, err)
 	case err != nil:
 		l.stats.reject(cmd)
 		l.addFailure(b, c, err)

@@ -257,3 +257,33 @@ func TestScriptsAreCounted(t *testing.T) {
 		t.Error("after SCRIPT FLUSH:", got)
 	}
 }
+
+// TestStrangersWhileBusy: while a script runs for long, who a client is and what it may do is asked as ever.
+func TestStrangersWhileBusy(t *testing.T) {
+	everySetting(t, func(t *testing.T, configure func(*Config)) {
+		s := startServer(t, func(c *Config) {
+			configure(c)
+			c.BusyReplyThresholdMillis, c.RequirePass = 50, "secret"
+		})
+		admin, c := dial(t, s), dial(t, s)
+		dialogue{{"AUTH secret", "OK"}, {"ACL SETUSER u on nopass +@all -script -shutdown ~*", "OK"}}.run(t, admin)
+		c.expect("AUTH secret", "OK")
+		c.send(encode("EVAL", "while true do end", "0"))
+		eventually(t, "a script runs for long", s.busy.Load)
+		for range 4 { // on all loops
+			stranger, user := dial(t, s), dial(t, s)
+			for _, command := range []string{"PING", "SCRIPT KILL", "SHUTDOWN NOSAVE", "MULTI", "WATCH k", "CL.THROTTLE k 15 30 60"} {
+				stranger.expect(command, "-NOAUTH Authentication required.")
+			}
+			user.expect("AUTH u x", "OK")
+			dialogue{
+				{"SCRIPT KILL", "-NOPERM *"}, {"SHUTDOWN NOSAVE", "-NOPERM *"}, {"PING", "-" + errBusy},
+				{"MULTI", "OK"}, {"UNWATCH", "QUEUED"}, {"SCRIPT KILL", "-NOPERM *"}, {"EXEC", "-EXECABORT *: BUSY *"},
+			}.run(t, user)
+		}
+		admin.expect("SCRIPT KILL", "OK")
+		if got := c.reply(); !strings.Contains(got, "killed by user") {
+			t.Error(got)
+		}
+	})
+}
