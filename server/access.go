@@ -184,13 +184,13 @@ func (l *loop) accessRequest(cmd *command, words [][]byte) *acl.Request {
 	if len(words) > 1 && cmd.container == "" {
 		r.FirstArgument = words[1]
 	}
-	if access, known := cmd.keyAccess(cmd.access, words); known && cmd.keys.step > 0 {
-		for i := cmd.keys.first; i < cmd.keys.end(len(words)); i += cmd.keys.step {
-			if i > cmd.keys.first && cmd.access2 != "" {
-				access, _ = cmd.keyAccess(cmd.access2, words)
-			}
-			r.Keys = append(r.Keys, acl.Key{Name: words[i], Access: access})
+	access := keyAccess(cmd.access, words)
+	first, end, step := cmd.keyIndexes(words)
+	for i := first; i < end; i += step {
+		if i > first && cmd.access2 != "" {
+			access = keyAccess(cmd.access2, words)
 		}
+		r.Keys = append(r.Keys, acl.Key{Name: words[i], Access: access})
 	}
 	if of, uses := channelArguments[cmd.fullName()]; uses {
 		end := len(words)
@@ -204,12 +204,11 @@ func (l *loop) accessRequest(cmd *command, words [][]byte) *acl.Request {
 	return r
 }
 
-// keyAccess translates a key specification's flags: access is reading, update, insert and delete are writing. It returns
-// false for what looks like a key and is none. A command whose flags are variable, SET, reads only where it has GET.
-func (c *command) keyAccess(flags string, words [][]byte) (access acl.Access, isKey bool) {
+// keyAccess translates a key specification's flags: access is reading, update, insert and delete are writing. A command whose
+// flags are variable, SET, reads only where it has GET.
+func keyAccess(flags string, words [][]byte) (access acl.Access) {
 	isGet := func(word []byte) bool { return is(word, "GET") }
 	variable := false
-	isKey = true
 	for flag := range strings.FieldsSeq(flags) {
 		switch flag {
 		case "access":
@@ -218,14 +217,12 @@ func (c *command) keyAccess(flags string, words [][]byte) (access acl.Access, is
 			access |= acl.Write
 		case "variable_flags":
 			variable = true
-		case "not_key":
-			isKey = false
 		}
 	}
 	if variable && !slices.ContainsFunc(words[min(3, len(words)):], isGet) {
 		access &^= acl.Read
 	}
-	return access, isKey
+	return access
 }
 
 // channelArguments are the commands that name channels, from the first argument on. Others that do, UNSUBSCRIBE and its

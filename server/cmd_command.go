@@ -260,17 +260,16 @@ func (l *loop) commandKeys(words [][]byte, w *resp.Writer) (row *command, keys [
 	case row == nil, row.subcommands != nil && row.local == nil:
 		w.Error("ERR Invalid command specified")
 		return nil, nil, false
-	case row.keys.step == 0 && row.countedAt == 0, row.access == "not_key":
+	case !row.hasKeys():
 		w.Error("ERR The command has no key arguments")
 		return nil, nil, false
 	case !row.takes(len(words)):
 		w.Error("ERR Invalid number of arguments specified for command")
 		return nil, nil, false
 	}
-	keys, ok = row.keyWords(words)
-	if !ok && !row.has("no_mandatory_keys") {
-		w.Error("ERR Invalid arguments specified for command")
-		return nil, nil, false
+	first, end, step := row.keyIndexes(words)
+	for i := first; i < end; i += step {
+		keys = append(keys, words[i])
 	}
 	return row, keys, true
 }
@@ -283,7 +282,7 @@ func (c *command) keyFlags(index int, words [][]byte) []string {
 	}
 	if fixed, isVariable := strings.CutSuffix(access, " variable_flags"); isVariable {
 		access = fixed
-		if readsToo, _ := c.keyAccess(c.access, words); readsToo&acl.Read == 0 {
+		if keyAccess(c.access, words)&acl.Read == 0 {
 			access = "OW update"
 		}
 	}

@@ -64,23 +64,26 @@ func (k keyRange) end(n int) int {
 	return k.last + 1
 }
 
-// keyWords returns the keys among the words of a command, or false where their number makes no sense.
-func (c *command) keyWords(words [][]byte) (keys [][]byte, ok bool) {
-	if c.countedAt > 0 {
-		n, isNumber := resp.ParseRedisInt(words[c.countedAt])
-		rest := words[c.countedAt+1:]
-		if !isNumber || n < 0 || n > int64(len(rest)) {
-			return nil, false
-		}
-		return rest[:n], true
+// hasKeys says whether the command names keys. What looks like one and is none, a shard channel, is not meant.
+func (c *command) hasKeys() bool {
+	return (c.keys.step > 0 || c.countedAt > 0) && !strings.Contains(c.access, "not_key")
+}
+
+// keyIndexes returns where among the words of a command its keys are: at first and every step words from there, before end.
+// Where a command that says how many keys it has says what can't be, that is nowhere, as in Redis.
+func (c *command) keyIndexes(words [][]byte) (first, end, step int) {
+	switch {
+	case !c.hasKeys():
+		return 0, 0, 1
+	case c.countedAt == 0:
+		return c.keys.first, c.keys.end(len(words)), c.keys.step
 	}
-	if c.keys.step == 0 {
-		return nil, true
+	n, isNumber := resp.ParseRedisInt(words[c.countedAt])
+	first = c.countedAt + 1
+	if !isNumber || n < 0 || n > int64(len(words)-first) {
+		return 0, 0, 1
 	}
-	for i := c.keys.first; i < c.keys.end(len(words)); i += c.keys.step {
-		keys = append(keys, words[i])
-	}
-	return keys, true
+	return first, first + int(n), 1
 }
 
 // fullName is how errors and CLIENT LIST name the command: "get", "client|id".
