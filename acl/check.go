@@ -178,8 +178,8 @@ func (s *selector) allowsChannel(channel *Channel) bool {
 	return false
 }
 
-// MayReceive says whether the user may have a subscription. The server asks it of a user's subscriptions after the user
-// was changed, and closes the connections that have one too many, as Redis does.
+// MayReceive says whether the user may have a subscription. A subscription lasts, so the server asks this of all that a user's
+// connections have whenever the user was changed, and closes those that have one too many, as Redis does.
 func (u *User) MayReceive(channel Channel) bool {
 	for _, each := range u.current.Load().selectors {
 		if each.allowsChannel(&channel) {

@@ -30,7 +30,8 @@
 //
 // A [Store] may be used from many goroutines. What a [User] may do is an immutable profile behind an atomic pointer: a
 // check loads it and takes no lock, and a change is a new profile which every connection of the user obeys from its next
-// command. A connection holds its *User. A deleted user's can do nothing from then on; closing them is for the caller.
+// command. A connection holds its *User. A deleted user's can do nothing from then on; closing them is for the caller, as is
+// asking after each change whether the user's connections may keep what they have subscribed to.
 //
 // # Files
 //

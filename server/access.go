@@ -81,11 +81,17 @@ func (s *Server) welcome(c *conn) {
 	c.setAuthenticated(c.user.NeedsNoPassword())
 }
 
-// setAuthenticated sets whether the connection has shown who it is, on which depends how much it may send.
+// setAuthenticated sets whether the connection has shown who it is.
 func (c *conn) setAuthenticated(authenticated bool) {
 	c.authenticated = authenticated
+	c.limitInput()
+}
+
+// limitInput sets how much one command of the connection may announce. A connection that has not shown who it is is asked about
+// again in each of its turns: whether it must do so changes with the default user.
+func (c *conn) limitInput() {
 	c.parser.Limits = resp.DefaultLimits()
-	if !authenticated {
+	if c.mustAuthenticate() {
 		c.parser.Limits = resp.UnauthenticatedLimits()
 	}
 	c.parser.Limits.MaxBulkBytes = min(c.parser.Limits.MaxBulkBytes, c.loop.server.config().MaxBulkBytes)
@@ -96,7 +102,7 @@ const maxUnauthenticatedQueryBytes = 1 << 20
 
 // maxQueryBytes is the most unparsed input that is held for the connection.
 func (c *conn) maxQueryBytes() int {
-	if !c.authenticated {
+	if c.mustAuthenticate() {
 		return maxUnauthenticatedQueryBytes
 	}
 	return c.loop.server.config().MaxQueryBytes
@@ -236,20 +242,28 @@ var channelArguments = map[string]struct{ justOne, patterns bool }{
 }
 
 // disconnect closes the connections of users who are no more, the one that asked for it after its reply.
-func (s *Server) disconnect(asked *conn, users []*acl.User) {
-	if len(users) == 0 {
-		return
+func (l *loop) disconnect(asked *conn, users []*acl.User) {
+	if len(users) > 0 {
+		l.kill(asked, func(c *conn) bool { return slices.Contains(users, c.user) })
 	}
-	asked.closing = asked.closing || slices.Contains(users, asked.user)
-	s.tell(func(l *loop) {
-		for _, c := range l.conns {
-			switch {
-			case c.closing || !slices.Contains(users, c.user):
-			case c.batch != nil:
-				c.closing = true
-			default:
-				l.close(c)
+}
+
+// endSubscriptions closes the connections of a user who was changed where they have a subscription that the user may not have
+// any more. Once it has returned they receive nothing.
+func (l *loop) endSubscriptions(asked *conn, user *acl.User) {
+	if l.server.pubsub.any() {
+		l.kill(asked, func(c *conn) bool { return c.user == user && !c.mayReceive() })
+	}
+}
+
+// mayReceive says whether the connection's user may have all subscriptions that the connection has.
+func (c *conn) mayReceive() bool {
+	for kind := range channelKinds {
+		for _, name := range c.subs.names(kind) {
+			if !c.user.MayReceive(acl.Channel{Name: []byte(name), IsPattern: kind == channelPattern}) {
+				return false
 			}
 		}
-	})
+	}
+	return true
 }

@@ -67,15 +67,17 @@ func aclCat(l *loop, _ *conn, args [][]byte, w *resp.Writer) {
 	}
 }
 
-func aclSetUser(l *loop, _ *conn, args [][]byte, w *resp.Writer) {
+func aclSetUser(l *loop, c *conn, args [][]byte, w *resp.Writer) {
 	var rules []string
 	for _, rule := range args[3:] {
 		rules = append(rules, string(rule))
 	}
-	if err := l.server.acl.SetUser(string(args[2]), rules); err != nil {
+	name := string(args[2])
+	if err := l.server.acl.SetUser(name, rules); err != nil {
 		w.Error("ERR " + err.Error())
 		return
 	}
+	l.endSubscriptions(c, l.server.acl.User(name))
 	w.OK()
 }
 
@@ -89,8 +91,8 @@ func aclDelUser(l *loop, c *conn, args [][]byte, w *resp.Writer) {
 		w.Error("ERR " + err.Error())
 		return
 	}
+	l.disconnect(c, deleted)
 	w.Int(int64(len(deleted)))
-	l.server.disconnect(c, deleted)
 }
 
 func aclGetUser(l *loop, _ *conn, args [][]byte, w *resp.Writer) {
@@ -179,8 +181,9 @@ func aclLoad(l *loop, c *conn, _ [][]byte, w *resp.Writer) {
 		w.Error("ERR " + err.Error())
 		return
 	}
+	l.disconnect(c, replaced)
+	l.endSubscriptions(c, l.server.acl.Default()) // which keeps its connections
 	w.OK()
-	l.server.disconnect(c, replaced)
 }
 
 func aclSave(l *loop, _ *conn, _ [][]byte, w *resp.Writer) {

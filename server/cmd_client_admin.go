@@ -112,15 +112,16 @@ type clientFilter struct {
 	skipCaller  bool
 }
 
-func (f *clientFilter) fits(c, caller *conn) bool {
-	peer, local, _ := c.addresses()
-	return !c.killed &&
-		(f.id == 0 || f.id == c.id) &&
-		(f.class == "" || f.class == c.class()) &&
-		(f.peer == "" || f.peer == peer) &&
-		(f.local == "" || f.local == local) &&
-		(f.user == nil || f.user == c.user) &&
-		(!f.skipCaller || c != caller)
+func (f *clientFilter) fits(caller *conn) func(c *conn) bool {
+	return func(c *conn) bool {
+		peer, local, _ := c.addresses()
+		return (f.id == 0 || f.id == c.id) &&
+			(f.class == "" || f.class == c.class()) &&
+			(f.peer == "" || f.peer == peer) &&
+			(f.local == "" || f.local == local) &&
+			(f.user == nil || f.user == c.user) &&
+			(!f.skipCaller || c != caller)
+	}
 }
 
 // parseClientFilter reads the pairs of CLIENT KILL: ID, TYPE, ADDR, LADDR, USER, SKIPME.
@@ -164,7 +165,7 @@ func parseClientFilter(users *acl.Store, words [][]byte) (f clientFilter, err er
 func clientKill(l *loop, c *conn, args [][]byte, w *resp.Writer) {
 	if len(args) == 3 {
 		filter := clientFilter{peer: string(args[2])}
-		if filter.peer == "" || l.kill(c, &filter) == 0 {
+		if filter.peer == "" || l.kill(c, filter.fits(c)) == 0 {
 			w.Error("ERR No such client")
 			return
 		}
@@ -176,16 +177,16 @@ func clientKill(l *loop, c *conn, args [][]byte, w *resp.Writer) {
 		w.Error(err.Error())
 		return
 	}
-	w.Int(int64(l.kill(c, &filter)))
+	w.Int(int64(l.kill(c, filter.fits(c))))
 }
 
 // kill closes the connections that fit, and returns how many they are: the caller's after the reply, others before their
 // loop looks at them again. What they have not been sent yet is lost.
-func (l *loop) kill(caller *conn, filter *clientFilter) (killed int) {
+func (l *loop) kill(caller *conn, fits func(c *conn) bool) (killed int) {
 	l.exclusively(l.server.allShards, func() {
 		for _, each := range l.server.loops {
 			for _, c := range each.conns {
-				if !filter.fits(c, caller) {
+				if c.killed || !fits(c) {
 					continue
 				}
 				killed++

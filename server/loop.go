@@ -162,6 +162,9 @@ func (l *loop) serve(b *batch, c *conn) {
 	if c.out == nil {
 		c.out = l.outputs.take()
 	}
+	if !c.authenticated {
+		c.limitInput()
+	}
 	rest, pending := l.parse(b, c, data)
 	b.entries = append(b.entries, entry{c, rest, pending})
 }

@@ -155,6 +155,13 @@ func (p *pubsub) size(kind channelKind) int {
 	return len(p.subscribers[kind])
 }
 
+// any says whether there are subscriptions at all.
+func (p *pubsub) any() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.ContainsFunc(p.subscribers[:], func(names map[string]connSet) bool { return len(names) > 0 })
+}
+
 // A message is what was published.
 type message struct {
 	kind             channelKind
