@@ -55,3 +55,48 @@ func TestCommandInfo(t *testing.T) {
 		t.Errorf("only %d commands are compared", compared)
 	}
 }
+
+// arguments adds what COMMAND DOCS says of the arguments of commands and their subcommands, by name. What is said of them in
+// prose is left out.
+func arguments(docs any, into map[string]string) {
+	for name, each := range docs.(map[any]any) {
+		fields := each.(map[any]any)
+		if list, has := fields["arguments"]; has {
+			into[name.(string)] = fmt.Sprint(withoutProse(list)) // fmt sorts the keys of maps
+		}
+		if subcommands, has := fields["subcommands"]; has {
+			arguments(subcommands, into)
+		}
+	}
+}
+
+func withoutProse(list any) any {
+	for _, each := range list.([]any) {
+		argument := each.(map[any]any)
+		for _, prose := range []string{"summary", "since", "deprecated_since"} {
+			delete(argument, prose)
+		}
+		if parts, has := argument["arguments"]; has {
+			withoutProse(parts)
+		}
+	}
+	return list
+}
+
+// TestCommandDocsArguments: COMMAND DOCS gives the arguments of every command that Redis has too their names, types, keywords and
+// structure in Redis, on which redis-cli's hints and generated clients rest, and those of our own alike.
+func TestCommandDocsArguments(t *testing.T) {
+	d := startDuel(t, nil, nil)
+	redisSays, cellSays := map[string]string{}, map[string]string{}
+	arguments(d.redis.ask(t, 3, "COMMAND", "DOCS"), redisSays)
+	arguments(d.cell.ask(t, 3, "COMMAND", "DOCS"), cellSays)
+	throttle := "[map[key_spec_index:0 name:key type:key] map[name:max_burst type:integer] map[name:count type:integer]" +
+		" map[name:period type:integer] map[flags:[optional] name:quantity type:integer]]"
+	redisSays["cl.throttle"], redisSays["cl.probe"] = throttle, throttle
+	for _, name := range d.cell.ask(t, 3, "COMMAND", "LIST").([]any) {
+		name := name.(string)
+		if redis, has := redisSays[name]; has && redis != cellSays[name] {
+			t.Errorf("%s\n\tredis      %s\n\tcellserver %s", name, redis, cellSays[name])
+		}
+	}
+}

@@ -21,7 +21,7 @@ var aclRows = []*command{
 		{name: "getuser", arity: 3, flags: aclAdminFlags, categories: aclAdminSets, group: "server", since: "6.0.0", summary: "Describes a user.", args: []string{"username"}, local: aclGetUser},
 		{name: "list", arity: 2, flags: aclAdminFlags, categories: aclAdminSets, group: "server", since: "6.0.0", summary: "Describes all users, as in an ACL file.", local: aclList},
 		{name: "load", arity: 2, flags: aclAdminFlags, categories: aclAdminSets, group: "server", since: "6.0.0", summary: "Replaces all users by those of the ACL file.", local: aclLoad},
-		{name: "log", arity: -2, flags: aclAdminFlags, categories: aclAdminSets, group: "server", since: "6.0.0", summary: "Lists what was denied lately, or forgets it.", args: []string{"[count|RESET]"}, local: aclLog},
+		{name: "log", arity: -2, flags: aclAdminFlags, categories: aclAdminSets, group: "server", since: "6.0.0", summary: "Lists what was denied lately, or forgets it.", args: []string{"[operation=count|RESET]"}, local: aclLog},
 		{name: "save", arity: 2, flags: aclAdminFlags, categories: aclAdminSets, group: "server", since: "6.0.0", summary: "Writes all users to the ACL file.", local: aclSave},
 		{name: "setuser", arity: -3, flags: aclAdminFlags, categories: aclAdminSets, group: "server", since: "6.0.0", summary: "Makes or changes a user.", args: []string{"username", "[rule...]"}, local: aclSetUser},
 		{name: "users", arity: 2, flags: aclAdminFlags, categories: aclAdminSets, group: "server", since: "6.0.0", summary: "Lists the users' names.", local: aclUsers},

@@ -11,11 +11,11 @@ import (
 // This file has the subcommands of CLIENT that act on other connections.
 
 var clientAdminRows = []*command{
-	{name: "kill", arity: -3, flags: connectionAdminFlags, categories: connectionAdminSets, group: "connection", since: "2.4.0", summary: "Closes connections.", args: []string{"filter..."}, local: clientKill},
-	{name: "pause", arity: -3, flags: connectionAdminFlags, categories: connectionAdminSets, group: "connection", since: "3.0.0", summary: "Makes the commands of all connections wait.", args: []string{"timeout", "[mode]"}, local: clientPauseFor},
+	{name: "kill", arity: -3, flags: connectionAdminFlags, categories: connectionAdminSets, group: "connection", since: "2.4.0", summary: "Closes connections.", args: []string{"filter=ip:port|new-format=([ID client-id]|[normal_master_slave_pubsub=TYPE (NORMAL|MASTER|SLAVE|REPLICA|PUBSUB)]|[USER username]|[ADDR ip:port]|[LADDR ip:port]|[SKIPME yes/no])..."}, local: clientKill},
+	{name: "pause", arity: -3, flags: connectionAdminFlags, categories: connectionAdminSets, group: "connection", since: "3.0.0", summary: "Makes the commands of all connections wait.", args: []string{"timeout", "[mode=WRITE|ALL]"}, local: clientPauseFor},
 	{name: "unpause", arity: 2, flags: connectionAdminFlags, categories: connectionAdminSets, group: "connection", since: "6.2.0", summary: "Ends a pause.", local: clientUnpause},
-	{name: "caching", arity: 3, flags: connectionFlags, categories: "@slow @connection", group: "connection", since: "6.0.0", summary: "Sets whether the keys of the next command are tracked.", args: []string{"mode"}, local: clientCaching},
-	{name: "unblock", arity: -3, flags: connectionAdminFlags, categories: connectionAdminSets, group: "connection", since: "5.0.0", summary: "Ends a blocking command of another connection.", args: []string{"client-id", "[unblock-type]"}, local: clientUnblock},
+	{name: "caching", arity: 3, flags: connectionFlags, categories: "@slow @connection", group: "connection", since: "6.0.0", summary: "Sets whether the keys of the next command are tracked.", args: []string{"mode=YES|NO"}, local: clientCaching},
+	{name: "unblock", arity: -3, flags: connectionAdminFlags, categories: connectionAdminSets, group: "connection", since: "5.0.0", summary: "Ends a blocking command of another connection.", args: []string{"client-id", "[timeout_error=TIMEOUT|ERROR]"}, local: clientUnblock},
 }
 
 // longestPause is the longest pause that CLIENT PAUSE may set: a hundred years. Where Redis's own arithmetic wraps, so that

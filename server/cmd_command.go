@@ -163,40 +163,15 @@ func (c *command) document(w *resp.Writer) {
 	w.BulkString(c.group)
 	if len(c.args) > 0 {
 		w.BulkString("arguments")
-		w.Array(len(c.args))
-		for _, arg := range c.args {
-			documentArgument(w, arg)
+		keySpecs, keysSeen := 1, 0
+		if c.access2 != "" {
+			keySpecs = 2
 		}
+		writeArguments(w, parseArguments(c.args), keySpecs, &keysSeen)
 	}
 	if len(c.subcommands) > 0 {
 		w.BulkString("subcommands")
 		writeDocs(w, c.subcommands)
-	}
-}
-
-// documentArgument writes one argument: "name", "[optional]", "repeated..." or "[both...]".
-func documentArgument(w *resp.Writer, arg string) {
-	name, isOptional := strings.CutPrefix(arg, "[")
-	name, isRepeated := strings.CutSuffix(strings.TrimSuffix(name, "]"), "...")
-	var flags []string
-	if isOptional {
-		flags = append(flags, "optional")
-	}
-	if isRepeated {
-		flags = append(flags, "multiple")
-	}
-	pairs := 2
-	if len(flags) > 0 {
-		pairs++
-	}
-	w.Map(pairs)
-	w.BulkString("name")
-	w.BulkString(name)
-	w.BulkString("type")
-	w.BulkString("string")
-	if len(flags) > 0 {
-		w.BulkString("flags")
-		writeSimpleSet(w, flags)
 	}
 }
 
@@ -295,12 +270,8 @@ func help(l *loop, _ *conn, args [][]byte, w *resp.Writer) {
 	lines := []string{strings.ToUpper(container.name) + " <subcommand> [<arg> [value] [opt] ...]. Subcommands are:"}
 	for _, sub := range container.subcommands {
 		usage := strings.ToUpper(sub.name)
-		for _, arg := range sub.args {
-			if strings.HasPrefix(arg, "[") {
-				usage += " " + arg
-			} else {
-				usage += " <" + arg + ">"
-			}
+		for _, argument := range parseArguments(sub.args) {
+			usage += " " + argument.usage()
 		}
 		lines = append(lines, usage, "    "+sub.summary)
 	}

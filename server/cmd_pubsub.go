@@ -12,7 +12,7 @@ var pubsubRows = []*command{
 	{name: "unsubscribe", arity: -1, flags: pubsubFlags, categories: "@pubsub @slow", group: "pubsub", since: "2.0.0",
 		summary: "Unsubscribes from channels, or from all.", args: []string{"[channel...]"}, local: unsubscribeFrom(plainChannel)},
 	{name: "psubscribe", arity: -2, flags: pubsubFlags, categories: "@pubsub @slow", group: "pubsub", since: "2.0.0",
-		summary: "Subscribes to all channels that match patterns.", args: []string{"pattern..."}, local: subscribeTo(channelPattern)},
+		summary: "Subscribes to all channels that match patterns.", args: []string{"pattern={pattern}..."}, local: subscribeTo(channelPattern)},
 	{name: "punsubscribe", arity: -1, flags: pubsubFlags, categories: "@pubsub @slow", group: "pubsub", since: "2.0.0",
 		summary: "Unsubscribes from patterns, or from all.", args: []string{"[pattern...]"}, local: unsubscribeFrom(channelPattern)},
 	{name: "ssubscribe", arity: -2, flags: pubsubFlags, categories: "@pubsub @slow", keys: allKeys, access: "not_key", group: "pubsub", since: "7.0.0",

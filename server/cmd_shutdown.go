@@ -6,7 +6,7 @@ import (
 
 var shutdownRows = []*command{
 	{name: "shutdown", arity: -1, flags: "admin noscript loading stale no_multi allow_busy", categories: "@admin @slow @dangerous", group: "server", since: "1.0.0",
-		summary: "Ends the server in order.", args: []string{"[nosave-save]", "[now]", "[force]", "[abort]"}, local: shutdown},
+		summary: "Ends the server in order.", args: []string{"[nosave_save=NOSAVE|SAVE]", "[NOW]", "[FORCE]", "[ABORT]"}, local: shutdown},
 }
 
 // shutdownOptions are the words of SHUTDOWN. NOW is accepted and changes nothing: there are no replicas to wait for.

@@ -24,7 +24,7 @@ var measuringRows = []*command{
 		{name: "help", arity: 2, flags: "loading stale", categories: "@slow", group: "server", since: "2.8.13", summary: "Lists the subcommands.", local: help},
 	}},
 	{name: "memory", arity: -2, categories: "@slow", group: "server", since: "4.0.0", summary: "Tells about memory.", subcommands: []*command{
-		{name: "usage", arity: -3, flags: "readonly", categories: "@read @slow", keys: subKey, access: "RO", group: "server", since: "4.0.0", summary: "Returns the bytes that a key takes.", args: []string{"key", "[samples]"}, keyed: memoryUsage},
+		{name: "usage", arity: -3, flags: "readonly", categories: "@read @slow", keys: subKey, access: "RO", group: "server", since: "4.0.0", summary: "Returns the bytes that a key takes.", args: []string{"key", "[SAMPLES count]"}, keyed: memoryUsage},
 		{name: "stats", arity: 2, categories: "@slow", group: "server", since: "4.0.0", summary: "Returns what memory is used for.", local: memoryStats},
 		{name: "doctor", arity: 2, categories: "@slow", group: "server", since: "4.0.0", summary: "Tells in words what is wrong with the memory.", local: memoryDoctor},
 		{name: "purge", arity: 2, categories: "@slow", group: "server", since: "4.0.0", summary: "Gives unused memory back to the system.", local: memoryPurge},
@@ -32,6 +32,6 @@ var measuringRows = []*command{
 		{name: "help", arity: 2, flags: "loading stale", categories: "@slow", group: "server", since: "4.0.0", summary: "Lists the subcommands.", local: help},
 	}},
 	{name: "debug", arity: -2, flags: "admin noscript loading stale", categories: observeSets, group: "server", since: "1.0.0", summary: "Does what tests need.", args: []string{"subcommand", "[arg...]"}, local: runDebug},
-	{name: "lolwut", arity: -1, flags: "readonly fast", categories: "@read @fast", group: "server", since: "5.0.0", summary: "Draws something.", args: []string{"[version]"}, local: lolwut},
+	{name: "lolwut", arity: -1, flags: "readonly fast", categories: "@read @fast", group: "server", since: "5.0.0", summary: "Draws something.", args: []string{"[VERSION version]"}, local: lolwut},
 	{name: "wait", arity: 3, flags: "noscript", categories: "@slow @connection", group: "generic", since: "3.0.0", summary: "Returns how many replicas have what was written: 0.", args: []string{"numreplicas", "timeout"}, local: wait},
 }
