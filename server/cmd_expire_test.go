@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 	"testing"
+	"time"
 )
 
 const expiresEarlier = "-ERR a limiter key expires at its TAT, when its bucket is full again, and no earlier: *"
@@ -105,5 +106,30 @@ func TestExpiryIsWrittenBack(t *testing.T) {
 		if got := c.do("GET", key); got != tat {
 			t.Errorf("TAT %s became %s", tat, got)
 		}
+	}
+}
+
+// TestForeignExpiries: what throttled, RedisShake and redis-dump-go send for a TAT is taken, though their expiries are cut to
+// seconds or lie some milliseconds before the TAT, and changes nothing.
+func TestForeignExpiries(t *testing.T) {
+	c := dial(t, startServer(t, nil))
+	for _, ahead := range []time.Duration{30_001 * time.Millisecond, 30_990 * time.Millisecond, 38_571_428_571, 3600 * time.Second} {
+		now := time.Now()
+		at := now.Add(ahead)
+		tat, seconds := fmt.Sprint(at.UnixNano()), strconv.Itoa(int(ahead/time.Second))
+		dialogue{
+			{"SETNX throttled " + tat, "1"},
+			{"EXPIRE throttled " + seconds, "1"},
+			{"EVAL return(redis.call('SETEX',KEYS[1],ARGV[1],ARGV[2])) 1 throttled " + seconds + " " + tat, "OK"},
+			{"GET throttled", `"` + tat + `"`},
+			{"SET shaken " + tat, "OK"},
+			{"PEXPIRE shaken " + fmt.Sprint((ahead - 2*time.Millisecond).Milliseconds()), "1"},
+			{"PEXPIREAT shaken " + fmt.Sprint(at.UnixMilli()-2), "1"},
+			{"GET shaken", `"` + tat + `"`},
+			{"SET dumped " + tat, "OK"},
+			{"EXPIREAT dumped " + fmt.Sprint(at.Unix()), "1"},
+			{"GET dumped", `"` + tat + `"`},
+			{"DEL throttled shaken dumped", "3"},
+		}.run(t, c)
 	}
 }

@@ -2,7 +2,9 @@ package server
 
 import (
 	"fmt"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 )
@@ -166,4 +168,43 @@ func TestRelativeExpiries(t *testing.T) {
 			t.Errorf("%s with a TAT %v s ahead: %s", row.command, row.ahead, got)
 		}
 	}
+}
+
+// TestMsetIsAtomic: keys of several shards are set together, all or none, though others set and read them meanwhile.
+func TestMsetIsAtomic(t *testing.T) {
+	everySetting(t, func(t *testing.T, configure func(*Config)) {
+		s := startServer(t, configure)
+		var names []string
+		for i := range 20 {
+			names = append(names, fmt.Sprint("name", i))
+		}
+		setter := func(command, tat string) []string {
+			words := []string{command}
+			for _, name := range names {
+				words = append(words, name, tat)
+			}
+			return words
+		}
+		const other = "4102444800000000001"
+		var setting sync.WaitGroup
+		for _, words := range [][]string{setter("MSET", far), setter("MSETNX", other), append([]string{"DEL"}, names...)} {
+			c := dial(t, s)
+			setting.Go(func() {
+				for range 300 {
+					c.do(words...)
+				}
+			})
+		}
+		all := func(value string) string {
+			return "[" + strings.Join(slices.Repeat([]string{value}, len(names)), " ") + "]"
+		}
+		states := []string{all("nil"), all(`"` + far + `"`), all(`"` + other + `"`)}
+		reader := dial(t, s)
+		for range 300 {
+			if got := reader.do(append([]string{"MGET"}, names...)...); !slices.Contains(states, got) {
+				t.Errorf("MGET %s", got)
+			}
+		}
+		setting.Wait()
+	})
 }
