@@ -12,7 +12,7 @@ const (
 // they are much alike within a table.
 func position(hash uint64) uint64 { return hash << 16 >> (64 - positionBits) }
 
-// index returns the place in the directory of the segment whose range has the position.
+// index returns where in the directory the segment of the position is.
 func (t *Table) index(position uint64) uint64 { return position >> (positionBits - t.depth) }
 
 // maySplit reports whether the segment can be halved. The directory must remain in proportion to the entries: where a

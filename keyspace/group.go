@@ -60,8 +60,8 @@ func (g *group) clearDisplaced(slot int) { g.misc &^= 1 << (displacedShift + slo
 // passed reports whether the probe of an entry has passed the group: if not, a lookup ends here.
 func (g *group) passed() bool { return g.misc>>passedShift != 0 }
 
-// pass and unpass count an entry whose probe passes the group. A count that has come to its end stays there until the
-// segment is rebuilt.
+// pass counts an entry whose probe has passed the group, and unpass takes it back. A count that has reached its maximum
+// stays there until the segment is rebuilt.
 func (g *group) pass() {
 	if g.misc>>passedShift != maxPassed {
 		g.misc += 1 << passedShift
@@ -122,8 +122,8 @@ func (g *group) free() slotSet { return slotSet(^g.tags & highBits) }
 // dead returns the slots whose entry is dead at now.
 func (g *group) dead(now int64) slotSet { return g.full() & g.expired(now) }
 
-// reusable returns the slots that are free or whose entry is dead at now.
-func (g *group) reusable(now int64) slotSet { return g.free() | g.expired(now) }
+// vacant returns the slots that a new entry may have: those that are free or whose entry is dead at now.
+func (g *group) vacant(now int64) slotSet { return g.free() | g.expired(now) }
 
 // expired returns the slots whose value is at most now, be they free or not. Values and now must not be negative.
 //

@@ -2,7 +2,7 @@ package keyspace
 
 import "hash/maphash"
 
-// A Hasher hashes keys under a seed chosen at random when it was made, so that nobody can choose keys that collide.
+// A Hasher hashes keys under a seed chosen at random when it was made, so that no client can choose keys that collide.
 // All shards and databases of a server share one, since the hash also chooses the shard. The zero Hasher is not usable.
 // docs/decisions/0001-key-hash.md says why it is this hash.
 type Hasher struct{ seed maphash.Seed }

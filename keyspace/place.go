@@ -1,8 +1,8 @@
 package keyspace
 
-// A Place is where a key's entry is looked for first: its segment and home group in a table, found once for all that a call
-// does with the key. FindAt and InsertAt take one and see to it that it is right: a zero Place, one of another key and one
-// that a rebuild has made wrong are found anew, so any may be given.
+// A Place is where a lookup of a key begins: the key's segment and home group in a table, located once for all that a call
+// does with the key. FindAt and InsertAt check the Place they are given and locate it anew if it is zero, of another key,
+// or out of date after a rebuild; so any may be given.
 type Place struct {
 	table    *Table
 	rebuilds uint64 // of the table when the place was found; another number, and the group may have moved
@@ -11,7 +11,7 @@ type Place struct {
 	group    *group // emptyGroup where the segment has none
 }
 
-// emptyGroup stands for the home group in a segment that has no groups. Nothing is ever put into it.
+// emptyGroup is the home group in a segment that has no groups. Nothing is ever put into it.
 var emptyGroup group
 
 func (p *Place) isFor(t *Table, hash uint64) bool {

@@ -54,14 +54,14 @@ func (p *Preload) loadGroups(places []Place) {
 	p.sum += sum
 }
 
-// loadRecords loads for each key the record that may be its own, or else the one that its insertion may use again.
+// loadRecords loads for each key the record that may be its own, or else the spare one that its insertion may use.
 func (p *Preload) loadRecords(places []Place, now int64) {
 	records := p.records[:len(places)]
 	for i := range places {
 		g := places[i].group
-		m, seats := g.matching(tagOf(places[i].hash)), g.reusable(now)
+		m, vacant := g.matching(tagOf(places[i].hash)), g.vacant(now)
 		if m == 0 {
-			m = seats
+			m = vacant
 		}
 		records[i] = &noByte
 		if m != 0 {
@@ -77,5 +77,5 @@ func (p *Preload) loadRecords(places []Place, now int64) {
 	p.sum += sum
 }
 
-// noByte is what there is to load where there is no record.
+// noByte is loaded for a key without a record.
 var noByte byte

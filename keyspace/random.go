@@ -7,7 +7,7 @@ import "math/bits"
 const randomTries = 64
 
 // Random returns the entry that the random number r chooses, each with about the same probability, and ok = false if
-// the table is empty. The key is good until the next call of a method other than Find, Touch, Len and Bytes.
+// the table is empty. The key is good until the next call of a method other than Find, FindAt, Len and Bytes.
 func (t *Table) Random(r uint64) (key []byte, value int64, ok bool) {
 	if t.entries == 0 {
 		return nil, 0, false

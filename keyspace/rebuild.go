@@ -42,7 +42,7 @@ func (t *Table) makeRoom(s *segment, n int, now int64) {
 	}
 	t.regroup(s, blocks)
 	for _, e := range entries {
-		s.place(e.hash, e.value, e.record)
+		s.put(e.hash, e.value, e.record)
 	}
 	t.moves.entries += len(entries)
 }
@@ -71,7 +71,7 @@ func (t *Table) refill(s *segment, blocks int, entries []entry, old *arena) {
 	t.regroup(s, blocks)
 	for _, e := range entries {
 		key := old.key(e.record, &t.keyScratch)
-		s.place(e.hash, e.value, s.arena.append(key, &t.arenaPool))
+		s.put(e.hash, e.value, s.arena.append(key, &t.arenaPool))
 	}
 	s.arena.limit = max(maxArenaBytes, s.arena.used+s.arena.used/8)
 	t.moves.entries += len(entries)
@@ -86,7 +86,7 @@ func (t *Table) absorb(lower, upper *segment, now int64) {
 	entries := t.gather(lower)
 	t.regroup(lower, blocks)
 	for _, e := range entries {
-		lower.place(e.hash, e.value, e.record)
+		lower.put(e.hash, e.value, e.record)
 	}
 	t.moves.entries += len(entries)
 
@@ -94,7 +94,7 @@ func (t *Table) absorb(lower, upper *segment, now int64) {
 	entries = t.gather(upper)
 	for _, e := range entries {
 		key := upper.arena.key(e.record, &t.keyScratch)
-		lower.place(e.hash, e.value, lower.arena.append(key, &t.arenaPool))
+		lower.put(e.hash, e.value, lower.arena.append(key, &t.arenaPool))
 	}
 	lower.arena.limit = max(maxArenaBytes, lower.arena.limit)
 	t.moves.entries += len(entries)
@@ -122,7 +122,7 @@ func (t *Table) releaseArena(a arena) {
 	t.arenaPool.give(a.blocks)
 }
 
-// scramble makes whoever kept a key past its time notice.
+// scramble makes it show when a key is used after it was good.
 func scramble(block *arenaBlock) {
 	for i := range block {
 		block[i] = 0xdb

@@ -104,25 +104,24 @@ func (s *segment) findIn(g *group, hash uint64, key []byte) (slot int, found boo
 	return 0, false
 }
 
-// A seat is the slot that a new entry will have.
-type seat struct {
+// A vacancy is a slot that a new entry may have.
+type vacancy struct {
 	group *group
 	slot  int
-	// spare says that the slot has a record of the new key's length, left by an entry that is gone or dead.
-	spare bool
+	spare bool // the slot has a record of the new key's length, left by an entry that is gone or dead
 }
 
-// seatFor returns a seat for a new key of that length: in the first group on its probe with a slot that is free or
-// whose entry is dead, and there best one with a spare record. ok is false if that takes a rebuild.
+// vacancyFor returns the vacancy for a new key of that length: in the first group on its probe that has any, one with a
+// spare record if possible. ok is false if the segment must be rebuilt first.
 //
 // Where keys come and go and are of one length, as limiter keys mostly are, a new one nearly always finds a spare
 // record. So nothing needs to be moved to make room, neither slots nor bytes.
-func (s *segment) seatFor(hash uint64, keyBytes int, now int64) (found seat, ok bool) {
+func (s *segment) vacancyFor(hash uint64, keyBytes int, now int64) (found vacancy, ok bool) {
 	if len(s.groups) == 0 {
-		return seat{}, false
+		return vacancy{}, false
 	}
 	for p := s.home(hash); found.group == nil; p = s.next(p) {
-		found = s.seatIn(s.at(p), keyBytes, now)
+		found = s.vacancyIn(s.at(p), keyBytes, now)
 	}
 	if found.group.free().has(found.slot) && int(s.live) >= s.capacity() {
 		return found, false
@@ -130,29 +129,29 @@ func (s *segment) seatFor(hash uint64, keyBytes int, now int64) (found seat, ok 
 	return found, found.spare || s.arena.hasRoom(recordBytes(keyBytes))
 }
 
-// seatIn returns the group's best seat, or none.
-func (s *segment) seatIn(g *group, keyBytes int, now int64) (best seat) {
-	for m := g.reusable(now); m != 0; m = m.rest() {
+// vacancyIn returns the group's best vacancy, or none.
+func (s *segment) vacancyIn(g *group, keyBytes int, now int64) (best vacancy) {
+	for m := g.vacant(now); m != 0; m = m.rest() {
 		slot := m.first()
 		if record := g.record(slot); record != noRecord && s.arena.keyBytes(record) == keyBytes {
-			return seat{g, slot, true}
+			return vacancy{g, slot, true}
 		}
 		if best.group == nil {
-			best = seat{g, slot, false}
+			best = vacancy{g, slot, false}
 		}
 	}
 	return best
 }
 
-// settle puts a new entry into a slot of its home group g that is free or whose entry is dead, if one has a record of the
-// key's length: what five insertions of six do where keys come and go. It looks at no other group and moves nothing, so
-// it stands back where dead entries of another home must be recalled. grown is 1 if there is an entry more than before.
-func (s *segment) settle(g *group, hash uint64, key []byte, value, now int64) (grown int, ok bool) {
-	reusable := g.reusable(now)
-	if g.hasDisplaced() && g.anyDisplaced(reusable&g.full()) || int(s.live) >= s.capacity() {
+// putAtHome puts a new entry into its home group g, if a vacancy there has a spare record: what five insertions of six do
+// where keys come and go. It looks at no other group and moves nothing, so it leaves the insertion to the longer way where
+// the group has dead entries that are displaced. grown is 1 if there is an entry more than before.
+func (s *segment) putAtHome(g *group, hash uint64, key []byte, value, now int64) (grown int, ok bool) {
+	vacant := g.vacant(now)
+	if g.hasDisplaced() && g.anyDisplaced(vacant&g.full()) || int(s.live) >= s.capacity() {
 		return 0, false
 	}
-	for m := reusable; m != 0; m = m.rest() {
+	for m := vacant; m != 0; m = m.rest() {
 		slot := m.first()
 		if record := g.record(slot); record == noRecord || !s.arena.replace(record, key) {
 			continue
@@ -169,8 +168,8 @@ func (s *segment) settle(g *group, hash uint64, key []byte, value, now int64) (g
 	return 0, false
 }
 
-// place puts an entry whose record is in the arena into the first free slot on its probe.
-func (s *segment) place(hash uint64, value int64, record uint32) {
+// put puts an entry whose record is in the arena into the first free slot on its probe.
+func (s *segment) put(hash uint64, value int64, record uint32) {
 	for p := s.home(hash); ; p = s.next(p) {
 		if g := s.at(p); g.free() != 0 {
 			s.occupy(g, g.free().first(), hash, value, record)
@@ -179,7 +178,7 @@ func (s *segment) place(hash uint64, value int64, record uint32) {
 	}
 }
 
-// occupy makes a free slot the entry's.
+// occupy gives the entry a free slot.
 func (s *segment) occupy(g *group, slot int, hash uint64, value int64, record uint32) {
 	g.setTag(slot, tagOf(hash))
 	g.setRecord(slot, record)
@@ -193,15 +192,15 @@ func (s *segment) occupy(g *group, slot int, hash uint64, value int64, record ui
 	}
 }
 
-// vacate takes the entry out of its slot, to which it leaves its record as a spare. A displaced one must be recalled too.
+// vacate takes the entry out of its slot and leaves its record there as a spare. It does not unpass a displaced one.
 func (s *segment) vacate(g *group, slot int) {
 	s.arena.dead += uint32(recordBytes(s.arena.keyBytes(g.record(slot))))
 	s.live--
 	g.setTag(slot, tagFree)
 }
 
-// recall undoes what a displaced entry's probe has left in the groups that it passed on its way to this one.
-func (s *segment) recall(g *group, slot int, hash uint64) {
+// unpass takes back what occupy counted for a displaced entry in the groups that its probe has passed.
+func (s *segment) unpass(g *group, slot int, hash uint64) {
 	for p := s.home(hash); s.at(p) != g; p = s.next(p) {
 		s.at(p).unpass()
 	}

@@ -55,7 +55,7 @@ func (t *Table) Find(hash uint64, key []byte) *int64 {
 	return t.FindAt(&place, hash, key)
 }
 
-// FindAt is Find for a caller who may have the key's place already. It has it afterwards.
+// FindAt is Find for a caller who may know the key's place already; afterwards the caller does.
 func (t *Table) FindAt(place *Place, hash uint64, key []byte) *int64 {
 	if !place.isFor(t, hash) {
 		t.locate(place, hash)
@@ -67,15 +67,14 @@ func (t *Table) FindAt(place *Place, hash uint64, key []byte) *int64 {
 	return &g.values[slot]
 }
 
-// Insert adds a key that Find did not find. It takes the place of a dead entry (value <= now) if there is one on its way;
-// if it takes a rebuild of the key's segment, the segment's dead entries are dropped first. It panics on a key longer
-// than MaxKeyBytes.
+// Insert adds a key that Find did not find. It uses the slot of a dead entry (value <= now) if its probe meets one. If it
+// has to rebuild the key's segment, it first drops the segment's dead entries. It panics on a key longer than MaxKeyBytes.
 func (t *Table) Insert(hash uint64, key []byte, value, now int64) {
 	var place Place
 	t.InsertAt(&place, hash, key, value, now)
 }
 
-// InsertAt is Insert for a caller who may have the key's place already.
+// InsertAt is Insert for a caller who may know the key's place already.
 func (t *Table) InsertAt(place *Place, hash uint64, key []byte, value, now int64) {
 	if len(key) > MaxKeyBytes {
 		panic("keyspace: Insert of a key longer than MaxKeyBytes")
@@ -87,34 +86,34 @@ func (t *Table) InsertAt(place *Place, hash uint64, key []byte, value, now int64
 		t.locate(place, hash)
 	}
 	s := place.segment
-	if grown, ok := s.settle(place.group, hash, key, value, now); ok {
+	if grown, ok := s.putAtHome(place.group, hash, key, value, now); ok {
 		t.entries += grown
 		t.checkAfter(s)
 		return
 	}
-	seat, ok := s.seatFor(hash, len(key), now)
+	to, ok := s.vacancyFor(hash, len(key), now)
 	if !ok {
 		t.makeRoom(s, recordBytes(len(key)), now)
 		s = t.segmentOf(hash) // after a split perhaps the other half
-		seat, _ = s.seatFor(hash, len(key), now)
+		to, _ = s.vacancyFor(hash, len(key), now)
 	}
 	before := s.live
-	if seat.group.hasDisplaced() {
-		t.removeDisplaced(s, seat.group, now)
+	if to.group.hasDisplaced() {
+		t.removeDisplaced(s, to.group, now)
 	}
-	t.sit(s, seat, hash, key, value)
+	t.put(s, to, hash, key, value)
 	t.entries += int(s.live - before)
 	t.checkAfter(s)
 }
 
-// sit puts a new entry into its seat, in place of the dead one there may be.
-func (t *Table) sit(s *segment, at seat, hash uint64, key []byte, value int64) {
-	g, slot := at.group, at.slot
+// put puts a new entry into the vacancy, from which it removes a dead one.
+func (t *Table) put(s *segment, to vacancy, hash uint64, key []byte, value int64) {
+	g, slot := to.group, to.slot
 	if g.full().has(slot) {
 		t.remove(s, g, slot)
 	}
 	record := g.record(slot)
-	if at.spare {
+	if to.spare {
 		s.arena.reuse(record, key)
 	} else {
 		if record != noRecord {
@@ -125,8 +124,8 @@ func (t *Table) sit(s *segment, at seat, hash uint64, key []byte, value int64) {
 	s.occupy(g, slot, hash, value, record)
 }
 
-// removeDisplaced removes the dead entries of a group that have another home group, so that lookups do not come here for
-// them any more. Others may stay where they are until their slot is wanted.
+// removeDisplaced removes the dead entries of a group that are displaced, so that lookups do not come here for them any
+// more. Other dead entries may stay until their slot is wanted.
 func (t *Table) removeDisplaced(s *segment, g *group, now int64) {
 	for m := g.dead(now); m != 0; m = m.rest() {
 		if slot := m.first(); g.displaced(slot) {
@@ -138,7 +137,7 @@ func (t *Table) removeDisplaced(s *segment, g *group, now int64) {
 // remove takes an entry out of its segment.
 func (t *Table) remove(s *segment, g *group, slot int) {
 	if g.displaced(slot) {
-		s.recall(g, slot, t.hash(s.arena.key(g.record(slot), &t.keyScratch)))
+		s.unpass(g, slot, t.hash(s.arena.key(g.record(slot), &t.keyScratch)))
 	}
 	s.vacate(g, slot)
 }
