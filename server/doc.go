@@ -26,8 +26,8 @@
 //
 // # Order of effects
 //
-// loop.finish is the end of a batch: all its calls have been applied, and only then are replies written. A log is to be
-// written at that place.
+// loop.finish is the end of a batch: all its calls have been applied, then the log has their effects as safe as appendfsync says, and
+// only then does the loop write replies.
 //
 // # Time
 //

@@ -170,7 +170,7 @@ func human(bytes uint64) string {
 	return fmt.Sprintf("%.2f%c", value, "BKMGT"[unit])
 }
 
-// infoPersistence is that of a Redis without persistence: nothing is saved, and so nothing has failed.
+// infoPersistence tells of loading, snapshots and the log.
 func infoPersistence(s *Server, t *totals, b *strings.Builder) {
 	s.loading.info(b)
 	s.snapshots.info(b, t.engine.Changes)
