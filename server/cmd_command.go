@@ -149,7 +149,7 @@ func writeDocs(w *resp.Writer, rows []*command) {
 
 func (c *command) document(w *resp.Writer) {
 	fields := 3
-	for _, extra := range []bool{len(c.args) > 0, len(c.subcommands) > 0} {
+	for _, extra := range []bool{len(c.arguments) > 0, len(c.subcommands) > 0} {
 		if extra {
 			fields++
 		}
@@ -161,13 +161,13 @@ func (c *command) document(w *resp.Writer) {
 	w.BulkString(c.since)
 	w.BulkString("group")
 	w.BulkString(c.group)
-	if len(c.args) > 0 {
+	if len(c.arguments) > 0 {
 		w.BulkString("arguments")
 		keySpecs, keysSeen := 1, 0
 		if c.access2 != "" {
 			keySpecs = 2
 		}
-		writeArguments(w, parseArguments(c.args), keySpecs, &keysSeen)
+		writeArguments(w, c.arguments, keySpecs, &keysSeen)
 	}
 	if len(c.subcommands) > 0 {
 		w.BulkString("subcommands")
@@ -270,8 +270,8 @@ func help(l *loop, _ *conn, args [][]byte, w *resp.Writer) {
 	lines := []string{strings.ToUpper(container.name) + " <subcommand> [<arg> [value] [opt] ...]. Subcommands are:"}
 	for _, sub := range container.subcommands {
 		usage := strings.ToUpper(sub.name)
-		for _, argument := range parseArguments(sub.args) {
-			usage += " " + argument.usage()
+		for i := range sub.arguments {
+			usage += " " + sub.arguments[i].usage()
 		}
 		lines = append(lines, usage, "    "+sub.summary)
 	}

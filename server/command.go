@@ -36,9 +36,10 @@ type command struct {
 	local func(l *loop, c *conn, args [][]byte, w *resp.Writer)
 
 	aclID       acl.CommandID
-	publishes   bool // sends messages to other connections: waits while they are congested, and during a pause of writing
-	slow        bool // not flagged as fast: newCommandTable sets it
-	index       int  // its place in the table, subcommands included: newCommandTable sets it
+	publishes   bool       // sends messages to other connections: waits while they are congested, and during a pause of writing
+	slow        bool       // not flagged as fast: newCommandTable sets it
+	arguments   []argument // what args says: newCommandTable parses it
+	index       int        // its place in the table, subcommands included: newCommandTable sets it
 	subcommands []*command
 	container   string // for a subcommand: the name of the command it belongs to
 }
@@ -155,6 +156,7 @@ func (c *command) complete(container string) *command {
 	row := *c
 	row.container = container
 	row.slow = !row.has("fast")
+	row.arguments = parseArguments(row.args)
 	row.subcommands = nil
 	for _, sub := range c.subcommands {
 		row.subcommands = append(row.subcommands, sub.complete(row.name))
