@@ -11,7 +11,7 @@ require (
 )
 
 require (
-	github.com/tidwall/btree v1.1.0 // indirect
-	github.com/tidwall/match v1.1.1 // indirect
+	github.com/tidwall/btree v1.8.2 // indirect
+	github.com/tidwall/match v1.2.0 // indirect
 	go.uber.org/atomic v1.12.0 // indirect
 )
