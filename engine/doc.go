@@ -2,19 +2,19 @@
 //
 // An Engine holds the shard's sixteen databases, each a keyspace.Table from key to TAT (theoretical arrival time,
 // Unix nanoseconds), and joins them to the arithmetic of package gcra. It does no I/O, starts no goroutine, takes no
-// lock and reads no clock: whoever owns the shard at the moment (package server sees to it that there is one owner)
-// tells it the time with Advance and then calls it. The same object serves the server, recovery and the simulator.
+// lock and reads no clock: the shard's owner (package server sees to it that there is one at a time) tells it the time
+// with Advance and then calls it. The server serves from the same object into which it loads files at the start.
 //
 // # Time
 //
-// The engine's clock is the latest time it was ever told. A shard may be borrowed by another event loop whose pass
-// began some microseconds earlier, so Advance ignores an earlier time: within a shard time never steps back.
+// The engine's clock is the latest time it was told. Another event loop, whose pass began some microseconds earlier, may
+// borrow the shard, so Advance ignores earlier times: within a shard time never steps back.
 //
 // # Expiry
 //
-// A key whose TAT has passed stands at a full bucket, which is what a missing key stands for too. So a TAT is its own
-// expiry: every operation answers for such a key as for a missing one, and Sweep gives its memory back. Only Len counts
-// keys that have died and were not swept yet, as Redis's DBSIZE does.
+// A key whose TAT has passed has a full bucket, and so has a missing key. So a key expires at its TAT: every operation
+// treats it as missing from then on, and Sweep frees its memory. Only Len counts keys that have died and are not swept
+// yet, as Redis's DBSIZE does.
 //
 // # Change
 //

@@ -53,7 +53,7 @@ func (s *Stats) Add(other Stats) {
 	s.Expired += other.Expired
 }
 
-// New returns an empty engine. All engines that share a keyspace must share the hasher.
+// New returns an empty engine. The engines of one server must have the same hasher, since the hash chooses the shard.
 func New(hasher keyspace.Hasher) *Engine {
 	e := &Engine{hasher: hasher}
 	for db := range e.databases {
@@ -74,9 +74,9 @@ func (e *Engine) Stats() Stats { return e.stats }
 // ResetStats zeroes the counters, all but Changes: that tells how much a snapshot would lack.
 func (e *Engine) ResetStats() { e.stats = Stats{Changes: e.stats.Changes} }
 
-// Announce says that a call on the key is to follow; Preload loads from memory what the calls announced will need. A caller
-// that announces all keys of a batch before it decides any of them waits for memory a few times for all instead of
-// several times for each. There can be keyspace.PreloadKeys of them at a time; more are right, but less quick.
+// Announce says that a call on the key will follow; Preload loads from memory what the announced calls will need. A caller
+// that announces all keys of a batch before it decides any of them waits for memory a few times for all of them instead of
+// several times for each. More than keyspace.PreloadKeys at a time are correct, but slower.
 func (e *Engine) Announce(key *Key) {
 	if e.preload.Full() {
 		e.Preload()

@@ -26,8 +26,8 @@
 //
 // # Order of effects
 //
-// loop.finish is the end of a batch: all its calls have been applied, then the log has their effects as safe as appendfsync says, and
-// only then does the loop write replies.
+// loop.finish is the end of a batch. All its calls have been applied; it commits their effects to the log, and only then
+// writes the replies (journal.go).
 //
 // # Time
 //
@@ -40,7 +40,7 @@
 // writes each connection with goroutines that hand bytes to the same loops. The rest of the package can't tell them
 // apart: it sees a transport and a poller.
 //
-// # What nobody asked for
+// # Pushed messages and waiting
 //
 // Messages to subscribers and the feed of MONITOR are pushed to connections by their own loops, to which they come through
 // the inbox: see pubsub.go, monitor.go and push.go. CLIENT PAUSE makes connections wait, never loops: see pause.go. A

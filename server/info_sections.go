@@ -170,7 +170,7 @@ func human(bytes uint64) string {
 	return fmt.Sprintf("%.2f%c", value, "BKMGT"[unit])
 }
 
-// infoPersistence tells of loading, snapshots and the log.
+// infoPersistence shows what is being loaded, the snapshots and the log. Redis's counts of forks for modules are 0 here.
 func infoPersistence(s *Server, t *totals, b *strings.Builder) {
 	s.loading.info(b)
 	s.snapshots.info(b, t.engine.Changes)
