@@ -6,7 +6,7 @@
 // # Commands
 //
 // A client sends a command as an array of bulk strings (Redis calls it a
-// multibulk), every length told before the bytes it counts:
+// multibulk), with every length before the bytes that it counts:
 //
 //	*5\r\n                          5 arguments follow
 //	$11\r\nCL.THROTTLE\r\n          11 bytes
@@ -18,29 +18,30 @@
 //	CL.THROTTLE user 15 30 60\n
 //
 // Any first byte but '*' begins an inline command. Blank lines, *0 and *-1 are
-// no commands and get no reply.
+// not commands and get no reply.
 //
-// A [Parser] sees a growing buffer. It looks at a byte once: how far it came
-// in an unfinished command is kept as offsets (the buffer may move), and a
-// buffer that cannot complete the next argument is turned down by its length
-// alone. The arguments are sub-slices of the buffer, so parsing allocates
+// A [Parser] sees a growing buffer and looks at each byte once. It keeps how
+// far it got in an unfinished command as offsets (the buffer may move), and it
+// can tell by the length alone that a buffer does not complete the next
+// argument. The arguments are sub-slices of the buffer, so parsing allocates
 // nothing. An announced length is only compared, never allocated: "*1048576"
 // and "$536870912" cost nothing until the bytes come.
 //
-// A number in a header has one spelling (no plus, no leading zero). Thus the
-// length of an argument tells the length of its header, and the arguments of
-// an unfinished command are remembered by their lengths alone.
+// A number in a header has one spelling (no plus, no leading zero). So the
+// length of an argument tells the length of its header, and the parser
+// remembers the arguments of an unfinished command by their lengths alone.
 //
 // Redis checks neither the byte after a header's \r nor the two after a bulk;
-// neither do we, because a client that gets away with it there must here too.
+// neither do we, because a client that gets away with it there must get away
+// with it here.
 // We differ from Redis 7.0 in that an answer never depends on how the bytes
 // were cut into packets (Redis lets a too long line pass if it arrives in one
 // piece), and in that a zero byte does not end a line.
 //
-// Nearly all that comes are calls of CL.THROTTLE in one form, and
+// Nearly all commands are calls of CL.THROTTLE in one form, and
 // [Parser.NextThrottle] takes such a call whole. It is a short cut through the
-// rules above, not an exception to them: what it makes of a call is what Next
-// and [ParseInt] would.
+// rules above, not an exception to them: it makes of a call what Next and
+// [ParseInt] would.
 //
 // # Replies
 //

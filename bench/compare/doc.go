@@ -7,8 +7,8 @@
 //	go run ./bench/compare load -keys 10000000 -rounds 1       # what files cost that keep the keys, about 2 minutes
 //	go run ./bench/compare snapshot                            # latency while the keys are saved, about 4 minutes
 //
-// Without REDIS_CELL_SO the reference is redis-lua. It needs Linux, two cores, taskset, and Debian's redis-server
-// and redis-benchmark (7.0). Each server has a folder of its own below a temporary one in -dir, which is to be on a
+// Without REDIS_CELL_SO the reference is redis-lua. The command needs Linux, two cores, taskset, and Debian's redis-server
+// and redis-benchmark (7.0). Each server has a folder of its own below a temporary one in -dir, which should be on a
 // real disk; the report says what it is on.
 //
 // # What is measured
@@ -28,9 +28,9 @@
 //	             what is left between it and cellserver is the decision and the table.
 //
 // Per load and server it reports requests/s, p50 and p99 as redis-benchmark saw them, the server's CPU time per request
-// and how busy that kept its core. CPU per request is the figure the bars are set on. It suffers far less from what else the machine
-// does than requests/s and the latencies, and those measure redis-benchmark instead of the server wherever
-// the server's core is far from busy.
+// and how busy that kept its core. The bars are set on CPU per request: it suffers far less from what else the machine does
+// than requests/s and the latencies, which measure redis-benchmark instead of the server wherever the server's core is far
+// from busy.
 //
 // # How
 //
@@ -40,12 +40,12 @@
 // wide, or straddles the bar, means: measure again on a quieter machine.
 //
 // CPU time is the sum over the server's threads of the first field of /proc/PID/task/*/schedstat: nanoseconds on a
-// core, user and system. /proc/PID/stat would tell the same in ticks of 10 ms, and /proc/PID/schedstat would tell only
-// of the main thread. Children that have ended count as well, in ticks: Redis forks to write a snapshot or a new base
+// core, user and system. /proc/PID/stat has the same in ticks of 10 ms, and /proc/PID/schedstat has only the main
+// thread. Children that have ended count as well, in ticks: Redis forks to write a snapshot or a new base
 // of its log. On the loopback interface a sender's system time includes the receiver's part of the kernel's work, for
 // all servers alike. Counting ends when the server has come to rest after its load, not when the load ends: a server
-// that puts its sweeping off pays for it all the same, and never at the expense of the server measured next. A log that
-// is written once a second is waited for, and so is whatever is being saved in the background.
+// that puts off its sweeping pays for it all the same, and not at the expense of the server measured next. The command
+// waits for a log that is written once a second, and for anything that is being saved in the background.
 //
 // There is no FLUSHALL between rounds. At 1000 calls a minute a key lives for 60 ms after a single call, so that of the
 // million keys only 0.06 s × requests/s are alive at a time (6,000 at 100,000 requests/s), nearly every call creates
@@ -57,12 +57,12 @@
 //
 // The loads of 50 clients at depths 1 and 16, as above, on each server with each policy of its log: off (appendonly
 // no), no, everysec and always. The log is rewritten when the server's defaults say so. All servers are measured in
-// each round. Two tables of ratios: each policy over none on the same server, and ours over the reference's with the
+// each round. There are two tables of ratios: each policy over none on the same server, and ours over the reference's with the
 // same policy. A reference that leaves its calls out of the log, as redis-cell before 0.3.0 does, is refused: it would
 // be fast with any policy.
 //
-// Nearly every call is on a key of its own, so everysec has little to save by writing a key once a second. With -keys
-// 1000 it has.
+// Nearly every call is on a key of its own, so everysec saves little by writing a key once a second. With -keys 1000 it
+// saves much.
 //
 // # Mode load
 //
@@ -75,20 +75,20 @@
 // # Mode snapshot
 //
 // Servers filled as above, with a log that is synced every second, get -rate calls per second on random keys, each of
-// which changes its key. The calls come on one connection, each when it is due and not when the one before is answered,
-// so that a server that is away for long has all calls of that time count, with all of their waiting. The client spins
-// on its core. When something else takes that core, the client's clock stands still; the report says for how much of
-// the time that was so. Percentiles are exact.
+// which changes its key. The calls come on one connection, each when it is due and not when the one before is answered:
+// if a server is away for long, all calls of that time count, with all of their waiting. The client spins on its core.
+// When something else takes that core, the client's clock stands still; the report says for how much of the time it did.
+// Percentiles are exact.
 //
 // In each round each server is measured while it saves nothing, during BGSAVE, and during BGREWRITEAOF. The bar: our
-// p99 is to stay within twice that without. Whatever saves shares the server's one core: Redis's child too, which would
-// else have one for itself.
+// p99 must stay within twice that without. What saves shares the server's one core, and so does Redis's child, which would
+// otherwise have one to itself.
 //
-// How memory grows is looked at in a pass of its own: the resident memory of the process at the beginning, and the most
-// on top of it, with what children have for themselves alone (pages copied since the fork).
+// A pass of its own looks at how memory grows: the resident memory of the process at the beginning, and the most on top of
+// it, with what children have to themselves (pages copied since the fork).
 //
 // # The bars
 //
 // Of throughput: the median CPU ratio must be at or below the bar. They hold for one shard and the loads above; see
-// bars.go. Where redis-cell is measured it is what counts, else redis-lua.
+// bars.go. If redis-cell is measured, its bars count; otherwise those of redis-lua.
 package main
