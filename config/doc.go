@@ -1,5 +1,5 @@
 // Package config is the configuration in the language of redis.conf: its grammar, its directives, and how a file is written
-// again. It knows no server: what a directive does is told by who reads the Config.
+// again. It knows no server: the code that reads a Config says what a directive does.
 //
 // # The table
 //

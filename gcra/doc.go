@@ -17,8 +17,8 @@
 //	      |<--- burst tolerance τ = T·(max_burst+1) ->|
 //
 // Taking quantity tokens moves the TAT by T·quantity, and is allowed as long as the TAT does not pass now + τ. Time alone
-// pays the debt: the bucket refills because now moves, and nothing has to run meanwhile. A TAT that has passed says nothing
-// that no TAT would not say too, so a key lives exactly until its TAT, and a key that is missing is a full bucket.
+// pays the debt: the bucket refills because now moves, and nothing has to run meanwhile. A TAT that has passed means the
+// same as no TAT: the bucket is full. So a key lives exactly until its TAT, and a missing key is a full bucket.
 //
 //	tat     = max(stored, now)
 //	new     = tat + T·quantity
@@ -35,8 +35,8 @@
 //   - Debt is time, not tokens. Under limits lower than before, a debt beyond the new τ refuses every call that leaves it
 //     beyond τ, a read and a refund too, until enough of it has drained.
 //   - Under one limit, at most t/T + max_burst+1 tokens pass in any stretch of length t, beside those given back.
-//   - Waiting retry_after seconds and repeating the call passes if nobody else called meanwhile. A refused call says 1 second
-//     or more, or -1 if no wait can help.
+//   - Waiting retry_after seconds and repeating the call passes if no other call came meanwhile. A refused call says 1
+//     second or more, or -1 if waiting cannot help.
 //
 // # Numbers without overflow
 //
