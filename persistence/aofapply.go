@@ -118,21 +118,13 @@ func (r *aofReader) leaveOut(counter *int64, key []byte) error {
 	return r.loaded.leaveOut(counter, key, r.options.Strict)
 }
 
-// known tells whether the chosen database is one that there is, and counts what is left out if not.
-func (r *aofReader) known() (bool, error) {
-	if r.db < r.options.Databases {
-		return true, nil
-	}
-	return false, r.leaveOut(&r.loaded.OtherDatabases, nil)
-}
-
 func (r *aofReader) selectDB(args [][]byte) error {
 	r.loaded.Records-- // it changes nothing
 	db, ok := resp.ParseRedisInt(args[1])
-	if !ok || db < 0 {
-		db = math.MaxInt32
+	if !ok || db < 0 || db >= int64(r.options.Databases) {
+		return &databasesError{r.options.Databases}
 	}
-	r.db = int(min(db, math.MaxInt32))
+	r.db = int(db)
 	return nil
 }
 
@@ -177,9 +169,6 @@ func (r *aofReader) relative(millis int64) int64 {
 
 // store gives the key a value. Whatever it is, it is in place of what was there.
 func (r *aofReader) store(key, value []byte, expiryMillis int64) error {
-	if known, err := r.known(); !known {
-		return err
-	}
 	if len(key) > MaxKeyBytes {
 		return r.leaveOut(&r.loaded.LongKeys, nil)
 	}
@@ -206,10 +195,6 @@ func (r *aofReader) put(key []byte, tatNanos int64, v verdict) {
 
 // restore has the expiry beside the value: milliseconds, 0 for none.
 func (r *aofReader) restore(args [][]byte) error {
-	known, err := r.known()
-	if !known {
-		return err
-	}
 	if len(args[1]) > MaxKeyBytes {
 		return r.leaveOut(&r.loaded.LongKeys, nil)
 	}
@@ -236,9 +221,6 @@ func (r *aofReader) restore(args [][]byte) error {
 }
 
 func (r *aofReader) del(args [][]byte) error {
-	if known, err := r.known(); !known {
-		return err
-	}
 	for _, key := range args[1:] {
 		if len(key) <= MaxKeyBytes {
 			r.history.forget(r.db, key)
@@ -249,12 +231,9 @@ func (r *aofReader) del(args [][]byte) error {
 }
 
 func (r *aofReader) flushDB([][]byte) error {
-	known, err := r.known()
-	if known {
-		r.history.flush(r.db)
-		r.sink.Flush(r.db)
-	}
-	return err
+	r.history.flush(r.db)
+	r.sink.Flush(r.db)
+	return nil
 }
 
 func (r *aofReader) flushAll([][]byte) error {
@@ -270,7 +249,7 @@ func (r *aofReader) swapDB(args [][]byte) error {
 	b, okB := resp.ParseRedisInt(args[2])
 	databases := int64(r.options.Databases)
 	if !okA || !okB || a < 0 || b < 0 || a >= databases || b >= databases {
-		return r.leaveOut(&r.loaded.OtherDatabases, nil)
+		return &databasesError{r.options.Databases}
 	}
 	r.history.swap(int(a), int(b))
 	r.sink.Swap(int(a), int(b))
@@ -280,10 +259,9 @@ func (r *aofReader) swapDB(args [][]byte) error {
 // expire deletes the key where the time has passed, and makes a limiter's key of a string that waits for this. Else it changes nothing:
 // a TAT is its own expiry.
 func (r *aofReader) expire(args [][]byte, unitMillis int64, relative bool) error {
-	known, err := r.known()
 	n, ok := resp.ParseRedisInt(args[2])
-	if !known || !ok || len(args[1]) > MaxKeyBytes {
-		return err
+	if !ok || len(args[1]) > MaxKeyBytes {
+		return nil
 	}
 	expiry := times(n, unitMillis)
 	if relative {
@@ -307,9 +285,6 @@ func (r *aofReader) expire(args [][]byte, unitMillis int64, relative bool) error
 // throttle applies a call as of the time when it was made. Before the first #TS: that was no earlier than when the base was written:
 // a state from an earlier time refuses nothing that the true one lets pass.
 func (r *aofReader) throttle(args [][]byte) error {
-	if known, err := r.known(); !known {
-		return err
-	}
 	limit, quantity, ok := parseCall(args)
 	if !ok {
 		r.loaded.Records--

@@ -147,7 +147,7 @@ func (e readError) Unwrap() error { return e.error }
 // judge says what it means that reading failed here: nil for a torn tail.
 func (r *aofReader) judge(reason error) error {
 	var trouble readError
-	if errors.Is(reason, errStrict) {
+	if isRefusal(reason) {
 		return fmt.Errorf("%s: offset %d: %w", r.path, r.at(), reason)
 	}
 	if errors.As(reason, &trouble) {

@@ -143,7 +143,7 @@ func (c *Checked) load(fsys vfs.FS, snapshot bool, h *history) error {
 		part, err = c.Loaded.part(c.Path, file, size, h, Discard)
 		c.Whole = part.whole
 	}
-	if errors.Is(err, ErrDamage) || errors.Is(err, errStrict) {
+	if errors.Is(err, ErrDamage) || isRefusal(err) {
 		c.Err, err = err, nil
 	}
 	return err

@@ -81,7 +81,6 @@ func (l *Loaded) Warning() string {
 		{l.OtherTypes, "values of other types"},
 		{l.OtherStrings, "strings that are no TAT"},
 		{l.LongKeys, "keys that are too long"},
-		{l.OtherDatabases, "entries of databases that there are not"},
 		{l.Functions, "libraries of functions"},
 		{l.OtherCommands, "other commands"},
 		{l.TimelessCalls, "CL.THROTTLE commands without a time (aof-timestamp-enabled records it)"},
@@ -242,7 +241,6 @@ func (f *Found) add(other *Found) {
 	f.OtherTypes += other.OtherTypes
 	f.OtherStrings += other.OtherStrings
 	f.LongKeys += other.LongKeys
-	f.OtherDatabases += other.OtherDatabases
 	f.Functions += other.Functions
 	f.ClockNanos = max(f.ClockNanos, other.ClockNanos)
 	f.created = other.created

@@ -115,10 +115,6 @@ func TestLoadCommands(t *testing.T) {
 		{"word", []string{"SET k " + tat, "SET k word"}, nil, strings1},
 		{"other command", []string{"SET k " + tat, "RPUSH list a"}, map[place]int64{k: later}, func(l *Loaded) int64 { return l.OtherCommands }},
 		{"too few arguments", []string{"SET k " + tat, "SET k"}, map[place]int64{k: later}, func(l *Loaded) int64 { return l.OtherCommands }},
-		{"database 16", []string{"SET k " + tat, "SELECT 16", "SET k 5", "SELECT 0"}, map[place]int64{k: later},
-			func(l *Loaded) int64 { return l.OtherDatabases }},
-		{"swap with database 16", []string{"SET k " + tat, "SWAPDB 0 16"}, map[place]int64{k: later},
-			func(l *Loaded) int64 { return l.OtherDatabases }},
 		{"long key", []string{"SET " + strings.Repeat("x", MaxKeyBytes+1) + " " + tat}, nil, func(l *Loaded) int64 { return l.LongKeys }},
 		{"longest key", []string{"SET " + strings.Repeat("x", MaxKeyBytes) + " " + tat}, map[place]int64{{0, strings.Repeat("x", MaxKeyBytes)}: later}, nil},
 		{"call of no time", []string{"CL.THROTTLE k 1 1 60"}, nil, func(l *Loaded) int64 { return l.TimelessCalls }},
@@ -147,6 +143,21 @@ func TestLoadCommands(t *testing.T) {
 				t.Errorf("strict: %v", err)
 			}
 		})
+	}
+}
+
+// TestLoadOfMoreDatabases: a log with a database that there is not is refused, as a snapshot is.
+func TestLoadOfMoreDatabases(t *testing.T) {
+	for line, refused := range map[string]bool{
+		"SELECT 15": false, "SELECT 16": true, "SELECT -1": true, "SELECT x": true,
+		"SWAPDB 0 15": false, "SWAPDB 0 16": true, "SWAPDB 16 0": true,
+	} {
+		at := logOf(t, respOf("SET k "+withExpiry(later), line, "SET k "+withExpiry(later)))
+		_, err := LoadLog(at, loadOptions, newState())
+		var more *databasesError
+		if errors.As(err, &more) != refused || !refused && err != nil || errors.Is(err, ErrDamage) {
+			t.Errorf("%s: %v", line, err)
+		}
 	}
 }
 

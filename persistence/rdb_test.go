@@ -181,10 +181,6 @@ func TestReaderPassesOver(t *testing.T) {
 		{"TAT with another expiry", expiry + "\x00\x01k\x131999999999999999999", otherStrings},
 		{"long key", expiry + "\x00" + longString + "\x131900000100000000000", func(f *Found) int64 { return f.LongKeys }},
 		{"long key compressed", expiry + "\x00\xc3\x04\x80\x00\x04\x00\x00abcd\x131900000100000000000", func(f *Found) int64 { return f.LongKeys }},
-		{"database 16", "\xfe\x10" + entryOf("k", later) + "\xfe\x02", func(f *Found) int64 { return f.OtherDatabases }},
-		{"database 2^63", "\xfe\x81\x80\x00\x00\x00\x00\x00\x00\x00" + entryOf("k", later) + "\xfe\x02",
-			func(f *Found) int64 { return f.OtherDatabases }},
-
 		{"list", "\x01\x01k\x02\x01a\xc0\x05", otherTypes},
 		{"empty list", "\x01\x01k\x00", otherTypes},
 		{"list of long strings", "\x01\x01k\x02" + longString + longString, otherTypes},
@@ -245,6 +241,28 @@ func TestReaderPassesOver(t *testing.T) {
 				t.Errorf("strict: %v", err)
 			}
 		})
+	}
+}
+
+// TestReaderOfMoreDatabases: a file with a database that there is not is refused in Redis's words, and not for damage.
+func TestReaderOfMoreDatabases(t *testing.T) {
+	const tat = "\x00\x01k\x131999999999999999999"
+	for _, c := range []struct {
+		database  string
+		databases int
+		refused   bool
+	}{
+		{"\xfe\x0f", 16, false},
+		{"\xfe\x10", 16, true},
+		{"\xfe\x07", 8, false},
+		{"\xfe\x08", 8, true},
+		{"\xfe\x81\x80\x00\x00\x00\x00\x00\x00\x00", 16, true}, // 2^63
+	} {
+		_, _, _, err := readAll(rdbFile(12, c.database, tat), RDBOptions{NowNanos: now, Databases: c.databases})
+		want := fmt.Sprintf("Data file was created with a Redis server configured to handle more than %d databases", c.databases)
+		if c.refused && (err == nil || err.Error() != want) || !c.refused && err != nil {
+			t.Errorf("%q: %v", c.database, err)
+		}
 	}
 }
 

@@ -21,16 +21,29 @@ var errStrict = errors.New("it holds what is no limiter's key, which a strict lo
 // errStrictCalls is the same for calls.
 var errStrictCalls = fmt.Errorf("%w: CL.THROTTLE commands of which nothing tells when they were made", errStrict)
 
+// A databasesError ends the load of a file with a database that there is not. Its words are Redis's, which stops then too. (In a
+// log Redis takes the commands there for those of the database before.)
+type databasesError struct{ databases int }
+
+func (e *databasesError) Error() string {
+	return fmt.Sprintf("Data file was created with a Redis server configured to handle more than %d databases", e.databases)
+}
+
+// isRefusal says whether an error is about what a sound file holds, in contrast to damage.
+func isRefusal(err error) bool {
+	var more *databasesError
+	return errors.Is(err, errStrict) || errors.As(err, &more)
+}
+
 // Found counts what a load found.
 type Found struct {
-	Entries        int64 // given to the caller
-	Expired        int64 // left out: their TAT or expiry has passed
-	OtherTypes     int64 // left out: values that are no strings
-	OtherStrings   int64 // left out: strings that are no TAT, or have another expiry
-	LongKeys       int64 // left out: longer than MaxKeyBytes
-	OtherDatabases int64 // left out: in databases that there are not
-	Functions      int64 // left out: libraries of functions
-	ClockNanos     int64 // the latest time of the store that was recorded, 0: none was
+	Entries      int64 // given to the caller
+	Expired      int64 // left out: their TAT or expiry has passed
+	OtherTypes   int64 // left out: values that are no strings
+	OtherStrings int64 // left out: strings that are no TAT, or have another expiry
+	LongKeys     int64 // left out: longer than MaxKeyBytes
+	Functions    int64 // left out: libraries of functions
+	ClockNanos   int64 // the latest time of the store that was recorded, 0: none was
 
 	keys    examples // of what was left out
 	created int64    // when an RDB file says that it was written, Unix ns, 0: it does not
@@ -38,7 +51,7 @@ type Found struct {
 
 // Skipped tells how many things were left out that were no expired entries.
 func (f *Found) Skipped() int64 {
-	return f.OtherTypes + f.OtherStrings + f.LongKeys + f.OtherDatabases + f.Functions
+	return f.OtherTypes + f.OtherStrings + f.LongKeys + f.Functions
 }
 
 // leaveOut counts something that is not loaded. Its key, if it has one, becomes an example.
@@ -77,6 +90,7 @@ type rdbReader struct {
 	valkey  bool
 
 	db           uint64
+	beyond       bool  // there was a database that there is not
 	expiryMillis int64 // of the next entry
 	templates    map[uint64]uint64
 	key          []byte
@@ -97,7 +111,7 @@ func ReadRDB(source io.Reader, options RDBOptions, store func(db int, key []byte
 	for done := false; err == nil && !done; {
 		done, err = r.item()
 	}
-	if err != nil && r.in.trouble == nil && !errors.Is(err, errStrict) {
+	if err != nil && r.in.trouble == nil && !isRefusal(err) {
 		err = fmt.Errorf("%w at offset %d: %w", ErrDamage, r.in.consumed(), err)
 	}
 	return r.found, r.in.consumed(), err
@@ -132,9 +146,13 @@ func (r *rdbReader) item() (done bool, err error) {
 	}
 	switch op {
 	case opEOF:
-		return true, r.end()
+		if err := r.end(); err != nil || !r.beyond {
+			return true, err
+		}
+		return true, &databasesError{r.options.Databases}
 	case opSelectDB:
 		r.db, err = r.in.plainLength()
+		r.beyond = r.beyond || r.db >= uint64(r.options.Databases)
 	case opResizeDB:
 		err = r.in.skipLengths(2)
 	case opExpireMillis:
@@ -282,14 +300,13 @@ func (r *rdbReader) entry(kind byte) error {
 	}
 	tatNanos, v := judge(value, r.expiryMillis, r.options.NowNanos)
 	switch {
+	case r.beyond: // the end will tell: before it this may be damage
 	case v == hasExpired:
 		r.found.Expired++
 	case v == otherKey:
 		return r.leaveOut(&r.found.OtherStrings, name)
 	case longKey:
 		return r.leaveOut(&r.found.LongKeys, name)
-	case r.db >= uint64(r.options.Databases):
-		return r.leaveOut(&r.found.OtherDatabases, r.key)
 	default:
 		r.found.Entries++
 		r.store(int(r.db), r.key, tatNanos)
