@@ -16,7 +16,7 @@ var absentCommands = []struct{ commands, reason string }{
 	{"@hash @list @set @sortedset @stream @bitmap @hyperloglog @geo", "a key holds a TAT and nothing else"},
 	{"append decr decrby incr incrby incrbyfloat lcs setrange", "they make something of a value that is no TAT"},
 	{"function fcall fcall_ro", "a limiter's scripts are short enough for EVAL"},
-	{"replconf replicaof slaveof psync sync failover", "there is no replication yet"},
+	{"replconf psync sync failover", "there is no replication yet"},
 	{"cluster restore-asking migrate", "there is no cluster yet; CLUSTER itself says so"},
 	{"module|load module|loadex module|unload", "the commands of redis-cell are built in, and there are no other modules"},
 	{"script|debug", "there is no debugger for scripts"},

@@ -19,16 +19,17 @@ func (r *reader) readOptions(args []string) error {
 	}
 	for len(args) > 0 {
 		n := lineOf(args)
+		given := strings.Join(args[:n], " ")
 		for line := range strings.Lines(spell(args[:n])) {
 			words, err := splitLine(strings.TrimSpace(line))
 			if err == nil && len(words) > 0 {
-				err = r.apply(words, Source{})
+				err = r.apply(Line{Words: words, Text: given})
 			}
-			if errors.Is(err, errBadDirective) {
+			if errors.Is(err, errBadDirective) || errors.Is(err, errSentinel) {
 				err = fmt.Errorf("%w%s", err, hintAtOption(args[:n]))
 			}
 			if err != nil {
-				return locate(err, Source{}, strings.Join(args[:n], " "))
+				return locate(err, Source{}, given)
 			}
 		}
 		args = args[n:]

@@ -23,6 +23,7 @@ type Config struct {
 	MaxBulkBytes        int // proto-max-bulk-len: longest argument accepted
 	MaxQueryBytes       int // client-query-buffer-limit: most unparsed input held for a connection
 	OutputLimits        OutputLimits
+	Databases           int // that SELECT can choose from, at most MaxDatabases
 
 	TLSPort int // 0: none
 	TLS     TLSOptions
@@ -62,13 +63,15 @@ type Config struct {
 	AcceptMachineClock       bool // where the files' clock is ahead of the machine's, the machine's counts
 
 	// The process.
-	LogLevel       string // debug, verbose, notice or warning
+	LogLevel       string // debug, verbose, notice, warning or nothing
 	LogFile        string // empty: standard output
 	SyslogEnabled  bool
 	SyslogIdent    string
 	SyslogFacility string
 	PIDFile        string
 	Supervised     string // upstart, systemd, auto or no
+	// What SHUTDOWN options an interrupt and a SIGTERM stand for, apart by spaces; "default": none.
+	ShutdownOnSIGINT, ShutdownOnSIGTERM string
 
 	// Our own.
 	Shards        int    // event loops, each the owner of one shard of the keyspace
@@ -80,7 +83,9 @@ type Config struct {
 	Origins []string // what was read: files of the command line, standard input and the command line itself
 	Users   []Line   // user name rule...
 	Renames []Line   // rename-command old new
-	Notes   []string // for the log: what was accepted and has no effect
+	// For the log:
+	Warnings []string // what was accepted and promises what is not so, a line each
+	Notes    []string // what else was accepted and has no effect
 
 	inert map[string]string // values of the directives without a field, by name, that are not the table's
 	given map[string]bool   // names of the directives that a file or the command line has given
@@ -111,6 +116,7 @@ type OutputLimit struct{ HardBytes, SoftBytes, SoftSeconds int64 }
 // A Line is a line of a file, or what stood for one on the command line.
 type Line struct {
 	Words  []string // with the directive's name, in lower case
+	Text   string   // as it was written
 	Source Source
 }
 
@@ -140,6 +146,7 @@ func (c *Config) Clone() *Config {
 	clone.Origins = slices.Clone(c.Origins)
 	clone.Users = slices.Clone(c.Users)
 	clone.Renames = slices.Clone(c.Renames)
+	clone.Warnings = slices.Clone(c.Warnings)
 	clone.Notes = slices.Clone(c.Notes)
 	clone.inert = maps.Clone(c.inert)
 	clone.given = maps.Clone(c.given)

@@ -2,20 +2,28 @@ package config
 
 import (
 	"fmt"
+	"slices"
 	"strings"
+
+	"github.com/cellserver/cellserver/internal/glob"
 )
 
 // A directive is a row of the table.
 type directive struct {
 	name   string
 	alias  string // an older name, which CONFIG GET shows too
+	later  string // a name of later versions, which CONFIG GET shows where it is asked for by that name alone
 	kind   kind
 	value  string                    // when nothing is said
-	field  func(c *Config) any       // points to what it fills; nil: it cannot concern a rate limiter
+	field  func(c *Config) any       // points to what it fills; nil: it has no effect
 	when   changing                  // whether CONFIG SET may change it
 	help   string                    // for --help, which lists the directives that have it
 	note   func(value string) string // for the log where the value is accepted and not obeyed; empty: obeyed
 	hidden bool                      // shown by its name alone, and not documented
+
+	// Of those without a field: either it cannot concern a rate limiter, or one of these two.
+	missing bool   // it may concern whoever runs one, and is not implemented
+	promise string // what is so in place of what another value than the table's would promise
 }
 
 // changing says whether CONFIG SET may change a directive.
@@ -32,7 +40,7 @@ var byName = func() map[string]*directive {
 	names := make(map[string]*directive, 2*len(directives))
 	for i := range directives {
 		d := &directives[i]
-		for _, name := range []string{d.name, d.alias} {
+		for _, name := range []string{d.name, d.alias, d.later} {
 			if name == "" {
 				continue
 			}
@@ -45,16 +53,7 @@ var byName = func() map[string]*directive {
 	return names
 }()
 
-// isOlder says whether a name is the directive's older one.
-func (d *directive) isOlder(name string) bool { return strings.EqualFold(d.alias, name) }
-
 func find(name string) *directive { return byName[strings.ToLower(name)] }
-
-// obeyed says whether a directive without a field is true all the same, having just one value.
-func (d *directive) obeyed() bool {
-	_, just := d.kind.(only)
-	return just
-}
 
 // get returns a directive's value as CONFIG GET shows it.
 func (d *directive) get(c *Config) string {
@@ -67,7 +66,7 @@ func (d *directive) get(c *Config) string {
 	return d.value
 }
 
-// set gives a directive the value that the words say.
+// set gives a directive the value that the words say. Where that is a promise which is not kept, the error is a *promiseError.
 func (d *directive) set(c *Config, words []string) error {
 	text, err := d.kind.parse(d.get(c), words)
 	if err != nil {
@@ -76,6 +75,9 @@ func (d *directive) set(c *Config, words []string) error {
 	if d.field != nil {
 		assign(d.field(c), text)
 		return nil
+	}
+	if d.promise != "" && text != d.value {
+		return &promiseError{d, text}
 	}
 	if c.inert == nil {
 		c.inert = make(map[string]string)
@@ -92,24 +94,34 @@ func staysInForeground(value string) string {
 	return "daemonize yes: cellserver stays in the foreground, where a supervisor or the shell's & takes care of it"
 }
 
-// limitsNothing notes a maxmemory, on which somebody might rely.
-func limitsNothing(text string) string {
-	if text == "0" {
-		return ""
-	}
-	return "maxmemory: memory is not limited yet; keys take some 40 bytes each and live only until their limit is full again"
+// A promiseError is a value that promises what is not so.
+type promiseError struct {
+	directive *directive
+	text      string // the value
+}
+
+func (e *promiseError) Error() string { return "not implemented: " + e.directive.promise }
+
+// warning says in a line of the log what a file asks for in vain.
+func (e *promiseError) warning() string {
+	d := e.directive
+	return fmt.Sprintf("%s %s is %v (CONFIG GET says %s)", d.name, strings.Join(d.kind.lines(e.text), " "), e, strings.Join(d.kind.lines(d.value), " "))
 }
 
 // A Value is what CONFIG GET tells of a directive, under one of its names.
 type Value struct{ Name, Text string }
 
-// Get returns the values of the directives, each under those of its names that match.
-func (c *Config) Get(match func(name string) bool) []Value {
+// Get returns the values of the directives, each under those of its names that a pattern matches. Hidden directives and later
+// names are told where one is asked for as it is.
+func (c *Config) Get(patterns ...string) []Value {
 	var found []Value
 	for i := range directives {
 		d := &directives[i]
-		for _, name := range []string{d.name, d.alias} {
-			if name != "" && !d.hidden && match(name) {
+		for _, name := range []string{d.name, d.alias, d.later} {
+			listed := name != d.later && !d.hidden
+			if name != "" && slices.ContainsFunc(patterns, func(pattern string) bool {
+				return pattern == name || listed && glob.Match([]byte(pattern), []byte(name))
+			}) {
 				found = append(found, Value{name, d.get(c)})
 			}
 		}

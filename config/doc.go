@@ -3,15 +3,21 @@
 //
 // # The table
 //
-// Every directive of Redis 7.0, and the few of our own, is one row: its names, its kind (which checks and spells values), its
-// value when nothing is said, the field of Config it fills, and whether CONFIG SET may change it. A row without a field is one
-// that cannot concern a rate limiter: its value is checked, kept and shown, and does nothing. Everything follows from the
-// table: files, the command line, CONFIG GET, SET and REWRITE, --help.
+// Every directive of Redis 7.0 and of the versions of Redis and Valkey that came after it, and the few of our own, is one row:
+// its names, its kind (which checks and spells values), its value when nothing is said, the field of Config it fills, and
+// whether CONFIG SET may change it. Everything follows from the table: files, the command line, CONFIG GET, SET and REWRITE,
+// --help. A row without a field has no effect, in one of four ways:
+//
+//	inert      cannot concern a rate limiter: the value is checked, kept and shown, and named in a line of the log
+//	missing    may concern whoever runs one: the same, in another line, where the value asks for anything
+//	promises   promise what is not so (a limit, a guarantee): a file loads with a warning for each, CONFIG SET is refused,
+//	           and what is kept and shown is what is so
+//	refused    ask for another server than this one: they stop the start
 //
 // # The language
 //
 //	# a comment               a line that begins with #, and an empty one
-//	maxmemory 1gb             a name in any case, then words, quoted as resp.SplitArgs reads them
+//	maxclients 500            a name in any case, then words, quoted as resp.SplitArgs reads them
 //	save 3600 1 300 100       some directives take several words, or all of them as one: "3600 1 300 100"
 //	include /etc/cell/*.conf  another file's lines, here; patterns may match nothing, plain names must exist
 //	user, rename-command      are kept as they are, with where they stand: others know what they mean

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -188,32 +189,70 @@ func (k choice) parse(_ string, words []string) (string, error) {
 			return each, nil
 		}
 	}
-	return "", errors.New("argument(s) must be one of the following: " + strings.Join(k, ", "))
+	return "", k.refusal()
+}
+
+func (k choice) refusal() error {
+	return errors.New("argument(s) must be one of the following: " + strings.Join(k, ", "))
 }
 
 func (choice) lines(text string) []string { return []string{text} }
 
-// choices are several of some words, as the flags of shutdown-on-sigterm are.
-type choices []string
+// widened is a choice that later versions have more of. Errors list those of Redis 7.0.
+type widened struct {
+	choice
+	more choice
+}
 
-func (k choices) parse(_ string, words []string) (string, error) {
-	var chosen []string
-	for _, word := range split(words) {
-		each, err := choice(k).parse("", []string{word})
+func (k widened) parse(current string, words []string) (string, error) {
+	text, err := k.choice.parse(current, words)
+	if err == nil {
+		return text, nil
+	}
+	if text, later := k.more.parse(current, words); later == nil {
+		return text, nil
+	}
+	return "", err
+}
+
+// flags are several of some words, of which the first stands for none. They are told in the order of the list.
+type flags struct {
+	choice, more choice
+	apart        [2]string // may not be given both
+	reason       string
+}
+
+func (k flags) parse(current string, words []string) (string, error) {
+	chosen := make(map[string]bool)
+	words = split(words)
+	for _, word := range words {
+		each, err := widened{k.choice, k.more}.parse(current, []string{word})
 		if err != nil {
 			return "", err
 		}
-		chosen = append(chosen, each)
+		chosen[each] = true
 	}
-	if len(chosen) == 0 {
-		return "", errors.New("argument(s) must be one of the following: " + strings.Join(k, ", "))
+	if len(words) == 0 {
+		return "", k.choice.refusal()
 	}
-	return strings.Join(chosen, " "), nil
+	if k.reason != "" && chosen[k.apart[0]] && chosen[k.apart[1]] {
+		return "", errors.New(k.reason)
+	}
+	var texts []string
+	for _, each := range slices.Concat(k.choice[1:], k.more) {
+		if chosen[each] {
+			texts = append(texts, each)
+		}
+	}
+	if texts == nil {
+		return k.choice[0], nil
+	}
+	return strings.Join(texts, " "), nil
 }
 
-func (choices) several() {}
+func (flags) several() {}
 
-func (choices) lines(text string) []string { return []string{text} }
+func (flags) lines(text string) []string { return []string{text} }
 
 // text is any word, or one that check accepts.
 type text struct {
@@ -247,13 +286,30 @@ func fileName(what, noun string) text {
 type only struct{ value, reason string }
 
 func (k only) parse(_ string, words []string) (string, error) {
-	if strings.Join(split(words), " ") != k.value {
+	if !strings.EqualFold(strings.Join(split(words), " "), k.value) {
 		return "", errors.New(k.reason)
 	}
 	return k.value, nil
 }
 
 func (only) lines(text string) []string { return []string{Quote(text)} }
+
+// noReplica is replicaof: "no one", or nothing.
+type noReplica struct{}
+
+func (noReplica) parse(_ string, words []string) (string, error) {
+	switch words = split(words); {
+	case len(words) == 0:
+		return "", nil
+	case len(words) != 2:
+		return "", errArity
+	case strings.EqualFold(words[0], "no") && strings.EqualFold(words[1], "one"):
+		return "", nil
+	}
+	return "", errors.New("replication is not implemented")
+}
+
+func (noReplica) lines(text string) []string { return []string{Quote(text)} }
 
 // split cuts a single word at its spaces: directives of several words take them as one, too.
 func split(words []string) []string {

@@ -12,7 +12,7 @@ import (
 	"github.com/cellserver/cellserver/resp"
 )
 
-// This file has the kinds of the directives that take several words, and the two whose value depends on the machine.
+// This file has the kinds of the directives that take several words, and those whose value or bounds depend on the machine or on this server.
 
 // maxBindAddresses is how many addresses bind takes, as in Redis.
 const maxBindAddresses = 16
@@ -160,6 +160,7 @@ func (oomScores) lines(text string) []string { return []string{text} }
 const (
 	keyEvents   = "g$lshzxetd"
 	otherEvents = "KEmn"
+	laterEvents = "ocraSTIV" // of Redis 8, which A does not stand for
 )
 
 // events are the letters of notify-keyspace-events.
@@ -170,7 +171,7 @@ func (events) parse(_ string, words []string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if rest := strings.Trim(word, "A"+keyEvents+otherEvents); rest != "" {
+	if rest := strings.Trim(word, "A"+keyEvents+otherEvents+laterEvents); rest != "" {
 		return "", errors.New("Invalid event class character. Use 'Ag$lshzxeKEtmdn'.")
 	}
 	word = strings.ReplaceAll(word, "A", keyEvents)
@@ -186,7 +187,7 @@ func (events) parse(_ string, words []string) (string, error) {
 	if keys == keyEvents {
 		keys = "A"
 	}
-	return keys + keep(otherEvents), nil
+	return keys + keep(otherEvents+laterEvents), nil
 }
 
 func (events) lines(text string) []string { return []string{Quote(text)} }
@@ -230,3 +231,17 @@ func (k shardCount) parse(current string, words []string) (string, error) {
 
 // halfOf returns how many event loops so many cores are for.
 func halfOf(available float64) int { return min(max(1, int(available/2)), maxShards) }
+
+// MaxDatabases is how many databases a server has at most: as many as Redis has unless told otherwise.
+const MaxDatabases = 16
+
+// databaseCount is a number of databases.
+type databaseCount struct{ integer }
+
+func (k databaseCount) parse(current string, words []string) (string, error) {
+	n, err := k.integer.parse(current, words)
+	if err == nil && integerOf(n) > MaxDatabases {
+		return "", fmt.Errorf("cellserver has at most %d databases", MaxDatabases)
+	}
+	return n, err
+}

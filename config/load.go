@@ -27,6 +27,7 @@ const (
 var (
 	errBadDirective = errors.New("Bad directive or wrong number of arguments")
 	errQuotes       = errors.New("Unbalanced quotes in configuration line")
+	errSentinel     = errors.New("sentinel directive while not in sentinel mode")
 )
 
 // Load reads a command line over c: [file | -] [--directive value...]... [-]. stdin is what - stands for. As in Redis the file
@@ -63,7 +64,9 @@ type reader struct {
 	config *Config
 	depth  int // of includes
 	saves  bool
-	inert  []string // directives that have no effect, in the order in which they came
+	given  []*directive                 // in the order in which they came
+	broken map[*directive]*promiseError // what they promise last that is not so
+	names  []string                     // of directives without a value, in the order in which they came
 
 	stdin     io.Reader
 	fromStdin bool // whether it is to be read
@@ -127,7 +130,7 @@ func (r *reader) read(name string, content []byte) error {
 		text := strings.Trim(string(line), " \t\r\n")
 		words, err := splitLine(text)
 		if err == nil && len(words) > 0 {
-			err = r.apply(words, source)
+			err = r.apply(Line{words, text, source})
 		}
 		if err != nil {
 			return locate(err, source, text)
@@ -170,29 +173,31 @@ func texts(parts [][]byte) []string {
 }
 
 // apply obeys one line.
-func (r *reader) apply(words []string, source Source) error {
-	switch name, values := words[0], words[1:]; name {
+func (r *reader) apply(line Line) error {
+	switch name, values := line.Words[0], line.Words[1:]; name {
 	case "include":
 		if len(values) != 1 {
 			return errBadDirective
 		}
-		return r.include(values[0], source)
+		return r.include(values[0], line.Source)
 	case "loadmodule":
 		return r.loadModule(values)
 	case "user":
 		if len(values) == 0 {
 			return errBadDirective
 		}
-		r.config.Users = append(r.config.Users, Line{words, source})
+		r.config.Users = append(r.config.Users, line)
 		return nil
 	case "rename-command":
 		if len(values) != 2 {
 			return errBadDirective
 		}
-		r.config.Renames = append(r.config.Renames, Line{words, source})
+		r.config.Renames = append(r.config.Renames, line)
 		return nil
+	case "sentinel":
+		return errSentinel
 	case "list-max-ziplist-entries", "list-max-ziplist-value", "lua-replicate-commands":
-		r.hasNoEffect(name) // Redis 7 accepts these three without a value to show for it
+		r.name(name) // Redis 7 accepts these three without a value to show for it
 		return nil
 	default:
 		return r.set(name, values)
@@ -201,6 +206,10 @@ func (r *reader) apply(words []string, source Source) error {
 
 func (r *reader) set(name string, values []string) error {
 	d := find(name)
+	if d == nil && isOfModule(name) && len(values) > 0 {
+		r.name(name)
+		return nil
+	}
 	if d == nil {
 		return errBadDirective
 	}
@@ -223,26 +232,28 @@ func (r *reader) set(name string, values []string) error {
 		}
 		r.saves = true
 	}
-	if err := d.set(r.config, values); err != nil {
+	err := d.set(r.config, values)
+	var broken *promiseError
+	if err != nil && !errors.As(err, &broken) {
 		return err
 	}
 	if r.config.given == nil {
 		r.config.given = make(map[string]bool)
 	}
+	if r.broken == nil {
+		r.broken = make(map[*directive]*promiseError)
+	}
 	r.config.given[d.name] = true
-	r.noteEffect(d)
+	r.broken[d] = broken
+	if !slices.Contains(r.given, d) {
+		r.given = append(r.given, d)
+	}
 	return nil
 }
 
-// noteEffect notes a directive whose value is accepted and not obeyed.
-func (r *reader) noteEffect(d *directive) {
-	switch {
-	case d.note != nil:
-		if note := d.note(d.get(r.config)); note != "" {
-			r.note(note)
-		}
-	case d.field == nil && !d.obeyed():
-		r.hasNoEffect(d.name)
+func (r *reader) name(name string) {
+	if !slices.Contains(r.names, name) {
+		r.names = append(r.names, name)
 	}
 }
 
@@ -291,19 +302,37 @@ func (r *reader) note(text string) {
 	}
 }
 
-func (r *reader) hasNoEffect(name string) {
-	if !slices.Contains(r.inert, name) {
-		r.inert = append(r.inert, name)
+// summarize says what of the values given has no effect: a warning for each promise that is not kept, and a line for all that is
+// not implemented and for all that cannot concern a rate limiter. Of the first two kinds the table's value asks for nothing.
+func (r *reader) summarize() {
+	var missing, inert []string
+	for _, d := range r.given {
+		value := d.get(r.config)
+		switch broken := r.broken[d]; {
+		case broken != nil:
+			r.config.Warnings = append(r.config.Warnings, broken.warning())
+		case d.note != nil:
+			if note := d.note(value); note != "" {
+				r.note(note)
+			}
+		case d.field != nil || d.promise != "":
+		case !d.missing:
+			inert = append(inert, d.name)
+		case value != d.value:
+			missing = append(missing, d.name)
+		}
 	}
+	r.count(missing, "is not implemented and has no effect", "are not implemented and have no effect")
+	r.count(append(inert, r.names...), "does not concern a rate limiter and has no effect", "do not concern a rate limiter and have no effect")
 }
 
-// summarize notes in one line what does not concern a rate limiter.
-func (r *reader) summarize() {
-	switch len(r.inert) {
+// count notes what one or several directives are.
+func (r *reader) count(names []string, oneIs, manyAre string) {
+	switch len(names) {
 	case 0:
 	case 1:
-		r.note("1 directive does not concern a rate limiter and has no effect: " + r.inert[0])
+		r.note("1 directive " + oneIs + ": " + names[0])
 	default:
-		r.note(fmt.Sprintf("%d directives do not concern a rate limiter and have no effect: %s", len(r.inert), strings.Join(r.inert, ", ")))
+		r.note(fmt.Sprintf("%d directives %s: %s", len(names), manyAre, strings.Join(names, ", ")))
 	}
 }

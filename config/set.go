@@ -1,6 +1,9 @@
 package config
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // A SetError says which directive stands in the way of a CONFIG SET, and why. Its text is the reply's.
 type SetError struct {
@@ -37,10 +40,7 @@ func (c *Config) With(pairs []Pair, protectedToo bool) (*Config, error) {
 			return nil, &SetError{Name: pair.Name}
 		}
 		rows[i] = d
-		name := d.name
-		if d.isOlder(pair.Name) {
-			name = d.alias
-		}
+		name := strings.ToLower(pair.Name)
 		switch {
 		case d.when == atStart:
 			fail(pair.Name, "can't set immutable config")
@@ -69,7 +69,7 @@ func (c *Config) NotesSince(before *Config) []string {
 	r.config.Notes = nil
 	for i := range directives {
 		if d := &directives[i]; d.get(c) != d.get(before) {
-			r.noteEffect(d)
+			r.given = append(r.given, d)
 		}
 	}
 	r.summarize()

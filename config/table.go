@@ -1,9 +1,12 @@
 package config
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // directives is the table: first those that take effect, then the others, in the order of CONFIG GET.
-var directives = append(working, inert...)
+var directives = slices.Concat(working, inert, missing, promises, areMissing(refused), later)
 
 const (
 	maxInt  = math.MaxInt32
@@ -19,6 +22,12 @@ var (
 	anyText    = text{}
 	anyBytes   = memory{}
 	noYesLocal = choice{"no", "yes", "local"}
+
+	// shutdownFlags are the options of SHUTDOWN that a signal may stand for. The last two are Valkey's.
+	shutdownFlags = flags{
+		choice{"default", "save", "nosave", "now", "force"}, choice{"safe", "failover"},
+		[2]string{"save", "nosave"}, "shutdown options SAVE and NOSAVE can't be used simultaneously",
+	}
 )
 
 // working are the directives that take effect.
@@ -42,6 +51,7 @@ var working = []directive{
 	{name: "client-query-buffer-limit", kind: memory{least: mib}, value: "1073741824", field: func(c *Config) any { return &c.MaxQueryBytes }},
 	{name: "client-output-buffer-limit", kind: outputLimits{}, value: "normal 0 0 0 slave 268435456 67108864 60 pubsub 33554432 8388608 60",
 		field: func(c *Config) any { return &c.OutputLimits }},
+	{name: "databases", kind: databaseCount{integer{1, maxInt}}, value: "16", when: atStart, field: func(c *Config) any { return &c.Databases }},
 
 	{name: "tls-port", kind: port, value: "0", when: atStart, help: "TLS port to listen on, 0 for none",
 		field: func(c *Config) any { return &c.TLSPort }},
@@ -60,8 +70,8 @@ var working = []directive{
 	{name: "enable-debug-command", kind: noYesLocal, value: "no", when: atStart, field: func(c *Config) any { return &c.EnableDebugCommand }},
 	{name: "enable-protected-configs", kind: noYesLocal, value: "no", when: atStart, field: func(c *Config) any { return &c.EnableProtectedConfigs }},
 
-	{name: "slowlog-log-slower-than", kind: integer{-1, maxLong}, value: "10000", field: func(c *Config) any { return &c.SlowlogLogSlowerThanMicros }},
-	{name: "slowlog-max-len", kind: long, value: "128", field: func(c *Config) any { return &c.SlowlogMaxLen }},
+	{name: "slowlog-log-slower-than", later: "commandlog-execution-slower-than", kind: integer{-1, maxLong}, value: "10000", field: func(c *Config) any { return &c.SlowlogLogSlowerThanMicros }},
+	{name: "slowlog-max-len", later: "commandlog-slow-execution-max-len", kind: long, value: "128", field: func(c *Config) any { return &c.SlowlogMaxLen }},
 	{name: "latency-monitor-threshold", kind: long, value: "0", field: func(c *Config) any { return &c.LatencyMonitorThresholdMillis }},
 	{name: "latency-tracking", kind: boolean{}, value: "yes", field: func(c *Config) any { return &c.LatencyTracking }},
 	{name: "latency-tracking-info-percentiles", kind: percentiles{}, value: "50 99 99.9", field: func(c *Config) any { return &c.LatencyTrackingInfoPercentiles }},
@@ -83,7 +93,7 @@ var working = []directive{
 	{name: "aof-load-truncated", kind: boolean{}, value: "yes", field: func(c *Config) any { return &c.AOFLoadTruncated }},
 	{name: "aof-timestamp-enabled", kind: boolean{}, value: "no", field: func(c *Config) any { return &c.AOFTimestampEnabled }},
 
-	{name: "loglevel", kind: choice{"debug", "verbose", "notice", "warning"}, value: "notice", help: "debug, verbose, notice or warning",
+	{name: "loglevel", kind: widened{choice{"debug", "verbose", "notice", "warning"}, choice{"nothing"}}, value: "notice", help: "debug, verbose, notice, warning or nothing",
 		field: func(c *Config) any { return &c.LogLevel }},
 	{name: "logfile", kind: anyText, when: atStart, help: "path of the log; standard output unless given", field: func(c *Config) any { return &c.LogFile }},
 	{name: "syslog-enabled", kind: boolean{}, value: "no", when: atStart, field: func(c *Config) any { return &c.SyslogEnabled }},
@@ -92,6 +102,8 @@ var working = []directive{
 		field: func(c *Config) any { return &c.SyslogFacility }},
 	{name: "pidfile", kind: anyText, when: atStart, help: "path of a file to hold the process's number", field: func(c *Config) any { return &c.PIDFile }},
 	{name: "supervised", kind: choice{"upstart", "systemd", "auto", "no"}, value: "no", when: atStart, field: func(c *Config) any { return &c.Supervised }},
+	{name: "shutdown-on-sigint", kind: shutdownFlags, value: "default", field: func(c *Config) any { return &c.ShutdownOnSIGINT }},
+	{name: "shutdown-on-sigterm", kind: shutdownFlags, value: "default", field: func(c *Config) any { return &c.ShutdownOnSIGTERM }},
 
 	{name: "strict-load", kind: boolean{}, value: "no", when: atStart, help: "refuse to start from a file that holds anything but limiter keys",
 		field: func(c *Config) any { return &c.StrictLoad }},

@@ -24,6 +24,9 @@ func (s *Server) tellStart(config *Config) {
 	} else {
 		s.log.warning("Configuration loaded from %s", strings.Join(config.Origins, ", "))
 	}
+	for _, warning := range config.Warnings {
+		s.log.warning("%s", warning)
+	}
 	for _, note := range config.Notes {
 		s.log.notice("%s", note)
 	}

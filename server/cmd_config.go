@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/cellserver/cellserver/config"
-	"github.com/cellserver/cellserver/internal/glob"
 	"github.com/cellserver/cellserver/resp"
 )
 
@@ -72,14 +71,11 @@ func (s *Server) applyTLS(next *Config) error {
 
 // configGet answers CONFIG GET pattern... .
 func configGet(l *loop, _ *conn, args [][]byte, w *resp.Writer) {
-	patterns := make([][]byte, len(args)-2)
+	patterns := make([]string, len(args)-2)
 	for i, arg := range args[2:] {
-		patterns[i] = []byte(strings.ToLower(string(arg)))
+		patterns[i] = strings.ToLower(string(arg))
 	}
-	current := l.server.config()
-	found := current.Get(func(name string) bool {
-		return slices.ContainsFunc(patterns, func(pattern []byte) bool { return glob.Match(pattern, []byte(name)) })
-	})
+	found := l.server.config().Get(patterns...)
 	w.Map(len(found))
 	for _, value := range found {
 		w.BulkString(asAsked(value.Name, args[2:]))

@@ -35,8 +35,8 @@ func quit(_ *loop, c *conn, _ [][]byte, w *resp.Writer) {
 	c.closing = true
 }
 
-func selectDB(_ *loop, c *conn, args [][]byte, w *resp.Writer) {
-	db, err := parseDB(args[1])
+func selectDB(l *loop, c *conn, args [][]byte, w *resp.Writer) {
+	db, err := l.server.parseDB(args[1])
 	if err != nil {
 		w.Error(err.Error())
 		return

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"math"
 
+	"github.com/cellserver/cellserver/config"
 	"github.com/cellserver/cellserver/engine"
 	"github.com/cellserver/cellserver/gcra"
 	"github.com/cellserver/cellserver/keyspace"
@@ -137,7 +138,7 @@ func copyKey(s *Server, c *call, w *resp.Writer) {
 			replace = true
 		case is(c.args[i], "DB") && i+1 < len(c.args):
 			i++
-			db, err := parseDB(c.args[i])
+			db, err := s.parseDB(c.args[i])
 			if err != nil {
 				w.Error(err.Error())
 				return
@@ -164,7 +165,7 @@ func copyKey(s *Server, c *call, w *resp.Writer) {
 
 // moveKey answers MOVE key db. The key's shard is the same in every database.
 func moveKey(s *Server, c *call, w *resp.Writer) {
-	db, err := parseDB(c.args[2])
+	db, err := s.parseDB(c.args[2])
 	if err != nil {
 		w.Error(err.Error())
 		return
@@ -185,15 +186,18 @@ func moveKey(s *Server, c *call, w *resp.Writer) {
 	w.Int(1)
 }
 
-// parseDB reads the number of a database.
-func parseDB(word []byte) (int, error) {
+// The arrays that an engine keeps by database are as long as databases may be.
+var _ [config.MaxDatabases]struct{} = [engine.Databases]struct{}{}
+
+// parseDB reads the number of a database, of which there are as many as the directive databases says.
+func (s *Server) parseDB(word []byte) (int, error) {
 	n, ok := resp.ParseRedisInt(word)
 	switch {
 	case !ok:
 		return 0, errNotInteger
 	case n < math.MinInt32 || n > math.MaxInt32:
 		return 0, replyError("ERR value is out of range, value must between -2147483648 and 2147483647")
-	case n < 0 || n >= engine.Databases:
+	case n < 0 || n >= int64(s.config().Databases):
 		return 0, errDBIndex
 	}
 	return int(n), nil

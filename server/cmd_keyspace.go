@@ -48,7 +48,7 @@ func flushDB(l *loop, c *conn, args [][]byte, w *resp.Writer) { flush(l, args, w
 
 func flushAll(l *loop, _ *conn, args [][]byte, w *resp.Writer) {
 	var all []int
-	for db := range engine.Databases {
+	for db := range l.server.config().Databases {
 		all = append(all, db)
 	}
 	flush(l, args, w, all)
@@ -56,12 +56,12 @@ func flushAll(l *loop, _ *conn, args [][]byte, w *resp.Writer) {
 
 // swapDB answers SWAPDB index index. Connections that have selected one of the two see the other's keys from now on.
 func swapDB(l *loop, _ *conn, args [][]byte, w *resp.Writer) {
-	first, err := parseDB(args[1])
+	first, err := l.server.parseDB(args[1])
 	if err != nil && err != errDBIndex {
 		w.Error("ERR invalid first DB index")
 		return
 	}
-	second, err2 := parseDB(args[2])
+	second, err2 := l.server.parseDB(args[2])
 	switch {
 	case err2 != nil && err2 != errDBIndex:
 		w.Error("ERR invalid second DB index")

@@ -1,6 +1,8 @@
 package server
 
 import (
+	"strings"
+
 	"github.com/cellserver/cellserver/resp"
 )
 
@@ -31,6 +33,25 @@ func parseShutdown(words [][]byte) (o shutdownOptions, ok bool) {
 	return o, !(o.save && o.noSave) && !(o.abort && len(words) > 1)
 }
 
+// optionsOfSignal are those that shutdown-on-sigint or shutdown-on-sigterm gives to a signal.
+func optionsOfSignal(c *Config, signal string) (o shutdownOptions) {
+	words := c.ShutdownOnSIGTERM
+	if signal == "SIGINT" {
+		words = c.ShutdownOnSIGINT
+	}
+	for word := range strings.FieldsSeq(words) {
+		switch word {
+		case "save":
+			o.save = true
+		case "nosave":
+			o.noSave = true
+		case "force":
+			o.force = true
+		}
+	}
+	return o
+}
+
 // shutdown answers SHUTDOWN [NOSAVE|SAVE] [NOW] [FORCE] | ABORT. There is no reply where it succeeds: the connection
 // ends with the server, and none of its further commands is carried out.
 func shutdown(l *loop, c *conn, args [][]byte, w *resp.Writer) {
@@ -53,13 +74,14 @@ func shutdown(l *loop, c *conn, args [][]byte, w *resp.Writer) {
 	l.server.requestEnd()
 }
 
-// EndFor has the server end in order for a signal, as SHUTDOWN does: where the keyspace can't be saved it stays at work, as Redis
+// EndFor has the server end in order for a signal, SIGINT or SIGTERM, as SHUTDOWN does with the options that the signal stands for: where the keyspace can't be saved it stays at work, as Redis
 // does, since what is in memory is all there is. A script that is running is ended first.
 func (s *Server) EndFor(signal string) {
 	s.log.warning("Received %s scheduling shutdown...", signal)
 	s.scripting.runtime.Stop()
 	s.loops[0].post(&envelope{onShard: true, deliver: func(l *loop) {
-		if l.saveBeforeEnd(shutdownOptions{}) == nil {
+		options := optionsOfSignal(s.config(), signal)
+		if l.saveBeforeEnd(options) == nil || options.force {
 			s.requestEnd()
 		}
 	}})
@@ -83,7 +105,10 @@ func (l *loop) saveBeforeEnd(options shutdownOptions) (err error) {
 			s.savingAtEnd.Store(saveNever)
 		}
 	}
-	if err != nil {
+	switch {
+	case err != nil && options.force:
+		s.log.warning("Error trying to save the DB. Exit anyway: %v", err)
+	case err != nil:
 		s.log.warning("Error trying to save the DB, can't exit: %v", err)
 	}
 	return err

@@ -141,7 +141,7 @@ func newLoad(s *Server) *load {
 	}
 	l.options = persistence.LoadOptions{
 		NowNanos:    s.clock.now(),
-		Databases:   engine.Databases,
+		Databases:   l.config.Databases,
 		Strict:      l.config.StrictLoad,
 		TruncatedOK: l.config.AOFLoadTruncated,
 		AnyClock:    l.config.AcceptMachineClock,

@@ -19,9 +19,10 @@ const (
 	logVerbose
 	logNotice
 	logWarning
+	logNothing // no line has it
 )
 
-var logLevels = map[string]logLevel{"debug": logDebug, "verbose": logVerbose, "notice": logNotice, "warning": logWarning}
+var logLevels = map[string]logLevel{"debug": logDebug, "verbose": logVerbose, "notice": logNotice, "warning": logWarning, "nothing": logNothing}
 
 // logMarks are how the levels show in a line.
 const logMarks = ".-*#"
@@ -32,12 +33,16 @@ const logMarks = ".-*#"
 //
 // The file is opened for every line, as Redis does it: whoever rotates logs need not tell the server.
 type logger struct {
-	level  atomic.Int32
-	path   string                            // empty: standard output
-	system func(level logLevel, text string) // the system's log; nil: none
+	level atomic.Int32
+	path  string // empty: standard output
 
-	mu sync.Mutex
+	mu         sync.Mutex
+	openSystem func() (systemLog, error) // nil: the system's log is not asked for
+	system     systemLog                 // nil: it is not open
 }
+
+// A systemLog writes a line to the system's log.
+type systemLog func(level logLevel, text string)
 
 // newLogger returns a logger, or the error of one whose lines could not be written.
 func newLogger(c *Config) (*logger, error) {
@@ -51,13 +56,20 @@ func newLogger(c *Config) (*logger, error) {
 		file.Close()
 	}
 	if c.SyslogEnabled {
-		system, err := openSyslog(c.SyslogFacility, c.SyslogIdent)
-		if err != nil {
-			return nil, fmt.Errorf("can't reach syslog: %w", err)
+		l.openSystem = func() (systemLog, error) { return openSyslog(c.SyslogFacility, c.SyslogIdent) }
+		if err := l.reachSystem(); err != nil {
+			l.warning("can't reach syslog: %v; each line tries again", err)
 		}
-		l.system = system
 	}
 	return l, nil
+}
+
+// reachSystem opens the system's log, where it is asked for and not open: it may have been down at the start.
+func (l *logger) reachSystem() (err error) {
+	if l.openSystem != nil && l.system == nil {
+		l.system, err = l.openSystem()
+	}
+	return err
 }
 
 func (l *logger) open() (*os.File, error) {
@@ -89,7 +101,7 @@ func (l *logger) write(level logLevel, format string, args []any) {
 	line := fmt.Sprintf("%d:M %s %c %s\n", os.Getpid(), time.Now().Format("02 Jan 2006 15:04:05.000"), logMarks[level], text)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.system != nil {
+	if l.reachSystem() == nil && l.system != nil {
 		l.system(level, text)
 	}
 	if l.path == "" {

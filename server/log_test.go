@@ -70,9 +70,11 @@ func TestConfigSetWithoutEffect(t *testing.T) {
 	s, logged := startLogged(t, nil)
 	c := dial(t, s)
 	for _, row := range []struct{ command, note string }{
-		{"CONFIG SET maxmemory 100mb", " * maxmemory: memory is not limited yet; "},
-		{"CONFIG SET maxmemory 104857600", ""},
+		{"CONFIG SET maxmemory 100mb", ""}, // which is refused
 		{"CONFIG SET maxmemory 0", ""},
+		{"CONFIG SET repl-timeout 50", " * 1 directive is not implemented and has no effect: repl-timeout\n"},
+		{"CONFIG SET repl-timeout 50", ""},
+		{"CONFIG SET repl-timeout 60", ""}, // which asks for nothing
 		{"CONFIG SET timeout 100", ""},
 		{"CONFIG SET timeout 0 hz 20", " * 1 directive does not concern a rate limiter and has no effect: hz\n"},
 		{"CONFIG SET hz 30 list-max-ziplist-size 5", " * 2 directives do not concern a rate limiter and have no effect: hz, list-max-listpack-size\n"},

@@ -10,7 +10,7 @@ var syslogFacilities = map[string]syslog.Priority{
 }
 
 // openSyslog returns what writes a line to the system's log, under the priority that Redis gives its level.
-func openSyslog(facility, ident string) (func(level logLevel, text string), error) {
+func openSyslog(facility, ident string) (systemLog, error) {
 	w, err := syslog.New(syslogFacilities[facility]|syslog.LOG_NOTICE, ident)
 	if err != nil {
 		return nil, err
