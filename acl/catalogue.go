@@ -100,6 +100,16 @@ func (c *Catalogue) ID(name string) (CommandID, bool) {
 // Name returns a command's full name, "config|get".
 func (c *Catalogue) Name(id CommandID) string { return c.entries[id].name }
 
+// Absent returns the names of the commands that rules can name although they are not served, without subcommands.
+func (c *Catalogue) Absent() (names []string) {
+	for i := range c.entries {
+		if each := &c.entries[i]; !each.served && each.container == none {
+			names = append(names, each.name)
+		}
+	}
+	return names
+}
+
 // In returns the names of the served commands of a category, and false where there is no such category.
 func (c *Catalogue) In(category string) (names []string, known bool) {
 	wanted, known := categoryOf(category)

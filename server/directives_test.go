@@ -2,6 +2,7 @@ package server
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -54,11 +55,52 @@ func TestFlushAllOfFewDatabases(t *testing.T) {
 	}
 }
 
+// TestRenameAbsentCommand: the commands of Redis and Valkey that are not here may be turned off and renamed. Their names count as
+// taken where they do in Redis 7.0.
+func TestRenameAbsentCommand(t *testing.T) {
+	rows := []struct {
+		lines string
+		want  string // the error's last line; empty: none
+		notes int
+	}{
+		{`rename-command SPOP ""`, "", 0},
+		{`rename-command spop ""` + "\n" + `rename-command Hexpire ""` + "\n" + `rename-command COMMANDLOG ""` + "\n" + `rename-command function ""`, "", 0},
+		{`rename-command SPOP abc`, "", 1},
+		{"rename-command SPOP abc\nrename-command ABC def", "", 2},
+		{"rename-command SPOP spop", "", 1},
+		{"rename-command GET get", "", 0},
+		{`rename-command GET ""` + "\nrename-command SPOP get", "", 1},
+		{`rename-command SPOP ""` + "\nrename-command GET spop", "", 0},
+		{"rename-command DEBUG digest", "", 0}, // a command of Redis 8.4
+		{`rename-command SPOP ""` + "\n" + `rename-command SPOP ""`, "No such command in rename-command", 0},
+		{"rename-command SPOP GET", "Target command name already exists", 0},
+		{"rename-command SPOP SADD", "Target command name already exists", 0},
+		{"rename-command GET SADD", "Target command name already exists", 0},
+		{"rename-command SPOP abc\nrename-command GET ABC", "Target command name already exists", 0},
+		{`rename-command nosuch ""`, "No such command in rename-command", 0},
+		{`rename-command "" x`, "No such command in rename-command", 0},
+		{`rename-command config|get ""`, "No such command in rename-command", 0},
+		{"rename-command SPOP x" + strings.Repeat("x", longestName), "A command's name has at most 128 bytes", 0},
+	}
+	for _, row := range rows {
+		c := DefaultConfig()
+		readLines(t, &c, row.lines)
+		table := newCommandTable(commandRows(&c))
+		r := newRenamer(table, newACL(table).Catalogue().Absent())
+		err := r.rename(c.Renames)
+		lines := strings.Split(row.lines, "\n")
+		want := fmt.Sprintf(", at line %d\n>>> '%s'\n%s", len(lines), lines[len(lines)-1], row.want)
+		if row.want == "" && err != nil || row.want != "" && (err == nil || !strings.HasSuffix(err.Error(), want)) || err == nil && len(r.notes) != row.notes {
+			t.Errorf("%q: %v, notes %q", row.lines, err, r.notes)
+		}
+	}
+}
+
 // TestWarningsAtTheStart: what a file asks for in vain is in the log: a warning for each promise that is not kept, a line for the
 // rest; and CONFIG GET says what is so.
 func TestWarningsAtTheStart(t *testing.T) {
 	s, logged := startLogged(t, func(c *Config) {
-		readLines(t, c, "maxmemory 1gb\nmin-replicas-to-write 1\nio-threads 4\nhz 20\n")
+		readLines(t, c, "maxmemory 1gb\nmin-replicas-to-write 1\nio-threads 4\nhz 20\nrename-command SPOP x\n")
 	})
 	eventually(t, "the start is told", func() bool { return strings.Contains(logged(), " serves ") })
 	for _, want := range []string{
@@ -66,6 +108,7 @@ func TestWarningsAtTheStart(t *testing.T) {
 		" # min-replicas-to-write 1 is not implemented: there are no replicas, and writes are taken without them (CONFIG GET says 0)\n",
 		" * 1 directive is not implemented and has no effect: io-threads\n",
 		" * 1 directive does not concern a rate limiter and has no effect: hz\n",
+		" * rename-command spop x: cellserver has no command spop, and so none that is called x\n",
 	} {
 		if got := logged(); strings.Count(got, want) != 1 {
 			t.Errorf("no %q in %s", want, got)
@@ -77,6 +120,7 @@ func TestWarningsAtTheStart(t *testing.T) {
 		{"CONFIG SET hz 30 min-slaves-to-write 1", "-ERR CONFIG SET failed (possibly related to argument 'min-slaves-to-write') - not implemented: there are no replicas, and writes are taken without them"},
 		{"CONFIG GET hz", `["hz" "20"]`},
 		{"CONFIG SET maxmemory 0 maxmemory-policy noeviction", "OK"},
+		{"X a", "-ERR unknown command 'X', with args beginning with: 'a' "},
 	}.run(t, dial(t, s))
 }
 

@@ -109,9 +109,11 @@ func newWithLog(config Config, log *logger) (*Server, error) {
 	if err := s.loadUsers(&config); err != nil {
 		return nil, err
 	}
-	if err := s.commands.rename(config.Renames); err != nil {
+	renames := newRenamer(s.commands, s.acl.Catalogue().Absent())
+	if err := renames.rename(config.Renames); err != nil {
 		return nil, err
 	}
+	config.Notes = append(config.Notes, renames.notes...)
 	if row := s.commands.byName["cl.throttle"]; row != nil && row.decide != nil {
 		s.throttle = row
 	}
