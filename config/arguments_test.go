@@ -136,7 +136,7 @@ func TestHints(t *testing.T) {
 		{"-x", bad + ": options begin with --, and cellserver --help names them"},
 		{"--port|7000|--version", bad + ": --version must be the first argument"},
 		{"--port|7000|--help", bad + ": --help must be the first argument"},
-		{"--sentinel", bad + ": cellserver has no --sentinel"},
+		{"--sentinel", "sentinel directive while not in sentinel mode: cellserver has no --sentinel"},
 		{"--check-system", bad + ": cellserver has no --check-system"},
 		{"--test-memory|100", bad + ": cellserver has no --test-memory"},
 	}
