@@ -49,8 +49,8 @@
 // # Limits
 //
 // Many clients send a whole pipeline before they read the first reply, so a peer that does not read is served on and its
-// replies are kept. Past its share of what all connections together may keep it stops being read, until it reads: see
-// unsent.go. One that messages are pushed to is closed when it is too far behind. Input and output held for a connection
-// have limits of the configuration, past which it is closed. A protocol error is answered in Redis's words and ends the
-// connection.
+// replies are kept. Past its share of what all connections together may keep it stops being read, until it reads; next to
+// nothing is kept for one that has to authenticate first: see unsent.go. One that messages are pushed to is closed when it
+// is too far behind. Input and output held for a connection have limits of the configuration, past which it is closed. A
+// protocol error is answered in Redis's words and ends the connection.
 package server

@@ -22,9 +22,9 @@ func usage(c *command) error {
 // A command that is no call on one shard is carried out here and now, in its turn: where calls of the connection are
 // before it in the batch, it is held until they are answered. One that may take long ends the connection's turn.
 func (l *loop) parse(b *batch, c *conn, data []byte) (rest []byte, pending bool) {
-	first := len(b.calls)
-	for !c.closing {
-		if len(b.calls) == cap(b.calls) || len(c.out) > pauseOutputBytes {
+	first, stranger := len(b.calls), c.mustAuthenticate()
+	for commands := 0; !c.closing; commands++ {
+		if len(b.calls) == cap(b.calls) || len(c.out) > pauseOutputBytes || stranger && commands == strangerCommands {
 			return data, len(data) > 0 || c.held != nil
 		}
 		if l.takesShortCalls(c) {
@@ -55,6 +55,10 @@ func (l *loop) parse(b *batch, c *conn, data []byte) (rest []byte, pending bool)
 // pauseOutputBytes is how much output a connection may gather before it is written, and the next command is carried out
 // only then: the replies of a pipeline of KEYS never are in memory together.
 const pauseOutputBytes = 64 << 10
+
+// strangerCommands is how many commands a connection that has to authenticate first may give in its turn: more than are needed
+// for that, and few enough that their replies, errors all, take next to no memory should nobody read them.
+const strangerCommands = 16
 
 // keptWords is the size of the largest command whose memory for its words is kept for the next command.
 const keptWords = 1 << 10

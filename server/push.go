@@ -64,8 +64,11 @@ func (l *loop) flushPushed() {
 // outputLimit returns the connection's limit. Those of MONITOR have that of subscribers: in Redis they count as normal
 // clients, which have none, and one that does not read fills the memory.
 func (c *conn) outputLimit() *config.OutputLimit {
-	if c.subs != nil || c.monitoring {
+	switch {
+	case c.subs != nil || c.monitoring:
 		return &c.loop.server.config().OutputLimits.PubSub
+	case c.mustAuthenticate():
+		return &strangersOutputLimit
 	}
 	return &c.loop.server.config().OutputLimits.Normal
 }

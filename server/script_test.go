@@ -124,6 +124,10 @@ func TestBusy(t *testing.T) {
 			}
 		}
 		fresh.run("MULTI")
+		if got := fresh.run("EXEC"); got != "-EXECABORT Transaction discarded because of: "+errBusy {
+			t.Error("EXEC of an empty transaction:", got)
+		}
+		fresh.run("MULTI")
 		if got := fresh.run("GET k"); got != "-"+errBusy {
 			t.Error("in a transaction:", got)
 		}

@@ -1,5 +1,11 @@
 package server
 
+import (
+	"bytes"
+
+	"github.com/cellserver/cellserver/config"
+)
+
 // This file keeps the output that a connection's peer has not read.
 //
 // Many clients send a whole pipeline before they read the first reply. Were their connection not read while its output
@@ -19,6 +25,15 @@ const (
 	// must not keep the others waiting. It is what a stream takes at a time.
 	sendBytes = streamBytes
 )
+
+// strangersOutputLimit takes the place of the configuration's for a connection that has to authenticate first. Its peer may be
+// anybody, so next to nothing is kept for it: while any output waits the connection is not read, and soon it is closed. Redis
+// closes it as soon as it would keep 1 KiB (CVE-2025-21605); the seconds here are for a peer that reads, but late.
+var strangersOutputLimit = config.OutputLimit{
+	HardBytes:   8 << 10, // more than the replies to one turn's commands, but for those that repeat long words
+	SoftBytes:   1,
+	SoftSeconds: 2,
+}
 
 // exceedsShare says whether a connection's unsent output is more than its share, with total that of all connections, both
 // in bytes of memory.
@@ -48,6 +63,10 @@ func (c *conn) setAside(written int) {
 		u.buffers[last] = append(u.buffers[last], out...)
 		c.loop.outputs.give(out)
 	} else {
+		if c.mustAuthenticate() { // it is not read from now on: there will be no more for the buffer
+			c.loop.outputs.give(out)
+			out, written = bytes.Clone(out[written:]), 0
+		}
 		u.buffers = append(u.buffers, out)
 		c.holdUnsent(cap(out))
 		u.written += written // nothing of out is written while there are others before it
@@ -101,7 +120,7 @@ func (c *conn) dropUnsent() {
 // judge decides whether the connection is read, by what is unsent.
 func (c *conn) judge() {
 	l, wasFull := c.loop, c.full
-	c.full = c.stalled() && exceedsShare(int64(c.unsent.held), l.server.unsentMemory.Load())
+	c.full = c.stalled() && (c.mustAuthenticate() || exceedsShare(int64(c.unsent.held), l.server.unsentMemory.Load()))
 	c.updateInterest()
 	if c.full {
 		l.full[c] = struct{}{}
