@@ -102,12 +102,6 @@ type promiseError struct {
 
 func (e *promiseError) Error() string { return "not implemented: " + e.directive.promise }
 
-// warning says in a line of the log what a file asks for in vain.
-func (e *promiseError) warning() string {
-	d := e.directive
-	return fmt.Sprintf("%s %s is %v (CONFIG GET says %s)", d.name, strings.Join(d.kind.lines(e.text), " "), e, strings.Join(d.kind.lines(d.value), " "))
-}
-
 // A Value is what CONFIG GET tells of a directive, under one of its names.
 type Value struct{ Name, Text string }
 

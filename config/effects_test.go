@@ -20,7 +20,7 @@ func TestPromises(t *testing.T) {
 		{"maxmemory-policy ALLKEYS-LRU", "maxmemory-policy", "noeviction", "maxmemory-policy allkeys-lru is not implemented: nothing is evicted (CONFIG GET says noeviction)"},
 		{"maxmemory-policy volatile-lrm", "maxmemory-policy", "noeviction", "maxmemory-policy volatile-lrm is not implemented: "},
 		{"maxmemory-policy noeviction", "maxmemory-policy", "noeviction", ""},
-		{"min-slaves-to-write 1", "min-replicas-to-write", "0", "min-replicas-to-write 1 is not implemented: "},
+		{"min-slaves-to-write 1", "min-replicas-to-write", "0", "min-slaves-to-write 1 is not implemented: "},
 		{"min-replicas-max-lag 10", "min-replicas-max-lag", "10", ""},
 		{"notify-keyspace-events KEA", "notify-keyspace-events", "", `notify-keyspace-events "AKE" is not implemented: no events are published (CONFIG GET says "")`},
 		{"notify-keyspace-events KExgoT", "notify-keyspace-events", "", `notify-keyspace-events "gxKEoT" is not implemented: `},
@@ -49,7 +49,7 @@ func TestMissingIsTold(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []string{
-		"2 directives are not implemented and have no effect: io-threads, masterauth",
+		"2 directives are not implemented and have no effect: io-threads, primaryauth",
 		"4 directives do not concern a rate limiter and have no effect: hash-max-listpack-entries, set-max-listpack-entries, hz, search-timeout",
 	}
 	if !slices.Equal(c.Notes, want) || len(c.Warnings) > 0 {

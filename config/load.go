@@ -64,12 +64,18 @@ type reader struct {
 	config *Config
 	depth  int // of includes
 	saves  bool
-	given  []*directive                 // in the order in which they came
-	broken map[*directive]*promiseError // what they promise last that is not so
-	names  []string                     // of directives without a value, in the order in which they came
+	given  []given  // in the order in which they came
+	names  []string // of directives without a value, in the order in which they came
 
 	stdin     io.Reader
 	fromStdin bool // whether it is to be read
+}
+
+// A given is a directive with what was said of it last.
+type given struct {
+	*directive
+	as     string        // by which of its names
+	broken *promiseError // what it promises that is not so; nil: nothing
 }
 
 // readNamed reads the file of the command line, whose name stays known: CONFIG REWRITE writes it.
@@ -240,13 +246,12 @@ func (r *reader) set(name string, values []string) error {
 	if r.config.given == nil {
 		r.config.given = make(map[string]bool)
 	}
-	if r.broken == nil {
-		r.broken = make(map[*directive]*promiseError)
-	}
 	r.config.given[d.name] = true
-	r.broken[d] = broken
-	if !slices.Contains(r.given, d) {
-		r.given = append(r.given, d)
+	said := given{d, name, broken}
+	if i := slices.IndexFunc(r.given, func(each given) bool { return each.directive == d }); i >= 0 {
+		r.given[i] = said
+	} else {
+		r.given = append(r.given, said)
 	}
 	return nil
 }
@@ -308,22 +313,28 @@ func (r *reader) summarize() {
 	var missing, inert []string
 	for _, d := range r.given {
 		value := d.get(r.config)
-		switch broken := r.broken[d]; {
-		case broken != nil:
-			r.config.Warnings = append(r.config.Warnings, broken.warning())
+		switch {
+		case d.broken != nil:
+			r.config.Warnings = append(r.config.Warnings, d.warning())
 		case d.note != nil:
 			if note := d.note(value); note != "" {
 				r.note(note)
 			}
 		case d.field != nil || d.promise != "":
 		case !d.missing:
-			inert = append(inert, d.name)
+			inert = append(inert, d.as)
 		case value != d.value:
-			missing = append(missing, d.name)
+			missing = append(missing, d.as)
 		}
 	}
 	r.count(missing, "is not implemented and has no effect", "are not implemented and have no effect")
 	r.count(append(inert, r.names...), "does not concern a rate limiter and has no effect", "do not concern a rate limiter and have no effect")
+}
+
+// warning says in a line of the log what is asked for in vain.
+func (g *given) warning() string {
+	spell := func(text string) string { return strings.Join(g.kind.lines(text), " ") }
+	return fmt.Sprintf("%s %s is %v (CONFIG GET says %s)", g.as, spell(g.broken.text), g.broken, spell(g.value))
 }
 
 // count notes what one or several directives are.

@@ -69,7 +69,7 @@ func (c *Config) NotesSince(before *Config) []string {
 	r.config.Notes = nil
 	for i := range directives {
 		if d := &directives[i]; d.get(c) != d.get(before) {
-			r.given = append(r.given, d)
+			r.given = append(r.given, given{directive: d, as: d.name})
 		}
 	}
 	r.summarize()

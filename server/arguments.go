@@ -34,7 +34,7 @@ var argumentTypes = map[string]string{
 	"max_burst": "integer", "count": "integer", "period": "integer", "quantity": "integer",
 	"seconds": "integer", "milliseconds": "integer", "ttl": "integer", "timeout": "integer", "frequency": "integer",
 	"start": "integer", "end": "integer", "cursor": "integer", "numkeys": "integer", "numreplicas": "integer",
-	"index": "integer", "index1": "integer", "index2": "integer", "db": "integer", "destination-db": "integer",
+	"port": "integer", "index": "integer", "index1": "integer", "index2": "integer", "db": "integer", "destination-db": "integer",
 	"client-id": "integer", "protover": "integer", "version": "integer", "bits": "integer",
 }
 

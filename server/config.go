@@ -38,7 +38,7 @@ func DefaultConfig() Config { return config.Default() }
 func Usage() string {
 	return "Usage: cellserver [/path/to/redis.conf | -] [--directive value]... [-]\n       cellserver check [--fix] FILE...\n\n" +
 		"A rate limiter that speaks Redis's protocol: CL.THROTTLE key max_burst count period [quantity].\n" +
-		"A file is as of Redis 7; - is standard input. cellserver.conf explains all directives. Those asked for most:\n\n" +
+		"A file is as of Redis or Valkey; - is standard input. cellserver.conf explains all directives that take effect. Those asked for most:\n\n" +
 		config.Help() +
 		"  --help                      print this and exit\n  --version                   print the version and exit\n"
 }

@@ -113,7 +113,9 @@ func newWithLog(config Config, log *logger) (*Server, error) {
 	if err := renames.rename(config.Renames); err != nil {
 		return nil, err
 	}
-	config.Notes = append(config.Notes, renames.notes...)
+	for _, note := range renames.notes {
+		log.notice("%s", note)
+	}
 	if row := s.commands.byName["cl.throttle"]; row != nil && row.decide != nil {
 		s.throttle = row
 	}
