@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/cellserver/cellserver/internal/realredis"
 )
@@ -25,11 +26,14 @@ func keyCommands(s *Server) (commands [][]string) {
 }
 
 // TestRedisAgreesOnKeys: of all commands with keys, those of scripts among them, with random words, Redis names the same keys
-// (COMMAND GETKEYS) and allows the same to users with random patterns (ACL DRYRUN).
+// (COMMAND GETKEYS and GETKEYSANDFLAGS) and allows the same to users with random patterns (ACL DRYRUN).
 func TestRedisAgreesOnKeys(t *testing.T) {
 	theirs := dialTo(t, "tcp", realredis.Start(t).Address)
 	s := startServer(t, nil)
 	ours := dial(t, s)
+	for _, c := range []*client{theirs, ours} {
+		_ = c.SetDeadline(time.Now().Add(5 * patience))
+	}
 	commands := keyCommands(s)
 	for _, name := range []string{"eval", "evalsha_ro", "watch", "ssubscribe", "object encoding", "memory usage", "copy"} {
 		if !slices.ContainsFunc(commands, func(words []string) bool { return strings.Join(words, " ") == name }) {
@@ -56,7 +60,7 @@ func TestRedisAgreesOnKeys(t *testing.T) {
 			for range random.IntN(7) {
 				call = append(call, pick("a1", "a2", "b1", "c1", "d1", "e1", "GET", "0", "1", "2", "3", "-1", "x", "9223372036854775808"))
 			}
-			for _, ask := range [][]string{{"COMMAND", "GETKEYS"}, {"ACL", "DRYRUN", "u"}} {
+			for _, ask := range [][]string{{"COMMAND", "GETKEYS"}, {"COMMAND", "GETKEYSANDFLAGS"}, {"ACL", "DRYRUN", "u"}} {
 				ask = append(ask, call...)
 				if got, want := ours.do(ask...), theirs.do(ask...); got != want {
 					t.Fatalf("seed %d: %q, %q\n got %s\nwant %s", seed, rules, ask, got, want)
