@@ -143,7 +143,11 @@ func (c *Checked) load(fsys vfs.FS, snapshot bool, h *history) error {
 		part, err = c.Loaded.part(c.Path, file, size, h, Discard)
 		c.Whole = part.whole
 	}
-	if errors.Is(err, ErrDamage) || isRefusal(err) {
+	var more *databasesError
+	switch {
+	case errors.As(err, &more):
+		c.Err, err = more, nil // without the file's name, with which the report begins
+	case errors.Is(err, ErrDamage), isRefusal(err):
 		c.Err, err = err, nil
 	}
 	return err
