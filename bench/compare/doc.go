@@ -6,6 +6,7 @@
 //	go run ./bench/compare persistence                         # what each policy of the log costs, about 4 minutes
 //	go run ./bench/compare load -keys 10000000 -rounds 1       # what files cost that keep the keys, about 2 minutes
 //	go run ./bench/compare snapshot                            # latency while the keys are saved, about 4 minutes
+//	go run ./bench/compare bystander                           # latency while others attack, about 20 minutes
 //
 // Without REDIS_CELL_SO the reference is redis-lua. The command needs Linux, two cores, taskset, and Debian's redis-server
 // and redis-benchmark (7.0). Each server has a folder of its own below a temporary one in -dir, which should be on a
@@ -86,6 +87,16 @@
 //
 // A pass of its own looks at how memory grows: the resident memory of the process at the beginning, and the most on top of
 // it, with what children have to themselves (pages copied since the fork).
+//
+// # Mode bystander
+//
+// 50 connections make -rate calls per second together, on random keys, while other clients do what may slow a server: the report lists
+// the attacks, and -attacks chooses among them. Each attack meets a server of its own that has been filled as above. The
+// attackers are a process of their own on the clients' core, of the scheduling class SCHED_IDLE, so that a bystander's answer is taken
+// as soon as it comes. A call that is due while its connection still waits for the one before counts from when it was due.
+//
+// The bar: with the attacks that the report says, a bystander's p99 with ours is to be below 10 ms. The first row, nobody, is what
+// the machine itself costs: where its p99 is milliseconds, measure again.
 //
 // # The bars
 //

@@ -43,6 +43,9 @@ type bench struct {
 
 // run is the tool, from the arguments to the report on stdout; progress hears what goes on meanwhile.
 func run(ctx context.Context, arguments []string, cellModule string, stdout, progress io.Writer) error {
+	if len(arguments) > 0 && arguments[0] == attackName {
+		return runAttack(ctx, arguments[1:])
+	}
 	p, err := parsePlan(arguments, cellModule)
 	if err != nil {
 		return err
@@ -90,7 +93,7 @@ func measureThroughput(ctx context.Context, b bench) (string, error) {
 
 // checkTools reports the first tool that is missing, before anything is built or started.
 func checkTools() error {
-	for _, tool := range []string{"taskset", "redis-server", "redis-benchmark"} {
+	for _, tool := range []string{"taskset", "chrt", "redis-server", "redis-benchmark"} {
 		if _, err := exec.LookPath(tool); err != nil {
 			return err
 		}

@@ -36,6 +36,7 @@ func modes() []mode {
 		{name: "persistence", rounds: 5, seconds: 1, depths: "1,16", keys: 1_000_000, measure: measurePersistence},
 		{name: "load", rounds: 3, keys: 1_000_000, measure: measureLoad},
 		{name: "snapshot", rounds: 5, seconds: 3, keys: 10_000_000, rate: 20_000, measure: measureSnapshot},
+		{name: "bystander", rounds: 3, seconds: 3, keys: 1_000_000, rate: 1000, measure: measureBystander},
 	}
 }
 
@@ -44,6 +45,7 @@ type plan struct {
 	mode
 	loads       []load
 	shards      int
+	attacks     []attack // of mode bystander
 	references  []string
 	cellserver  string // path of the binary; empty: build it
 	serverCores string // as taskset -c takes them
@@ -65,6 +67,10 @@ func parsePlan(args []string, cellModule string) (plan, error) {
 	flags.SetOutput(os.Stderr)
 	p.define(flags)
 	names := flags.String("references", strings.Join(p.defaultReferences(cellModule), ","), "what to compare with; redis-cell needs REDIS_CELL_SO")
+	attackNames := ""
+	if p.name == "bystander" {
+		flags.StringVar(&attackNames, "attacks", "", "which attacks, by name (default: all)")
+	}
 	clients, benchmarked := 0, p.depths != ""
 	if benchmarked {
 		flags.StringVar(&p.depths, "depths", p.depths, "pipeline depths, each with -clients")
@@ -81,6 +87,10 @@ func parsePlan(args []string, cellModule string) (plan, error) {
 		if p.loads, err = parseLoads(p.depths, clients, p.alone); err != nil {
 			return plan{}, err
 		}
+	}
+	var err error
+	if p.attacks, err = parseAttacks(attackNames); err != nil {
+		return plan{}, err
 	}
 	p.references = strings.Split(*names, ",")
 	return p, p.validate(cellModule)
@@ -145,7 +155,7 @@ func (p plan) validate(cellModule string) error {
 	if p.name != "load" && !(p.seconds > 0) {
 		errs = append(errs, errors.New("-seconds must be above 0"))
 	}
-	if p.name == "snapshot" && p.rate < 1 {
+	if (p.name == "snapshot" || p.name == "bystander") && p.rate < 1 {
 		errs = append(errs, errors.New("-rate must be at least 1"))
 	}
 	if p.keys < 1 {

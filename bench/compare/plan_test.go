@@ -53,6 +53,9 @@ func TestPlanRefuses(t *testing.T) {
 		{"load -depths 1", "-depths"},
 		{"load -seconds 1", "-seconds"},
 		{"snapshot -rate 0", "-rate"},
+		{"bystander -rate 0", "-rate"},
+		{"bystander -attacks watch,nonsense", `"nonsense"`},
+		{"-attacks watch", "-attacks"},
 		{"snapshot load", `"load"`},
 	} {
 		_, err := parsePlan(strings.Fields(test.arguments), "")
@@ -74,6 +77,17 @@ func TestPlansOfModes(t *testing.T) {
 		if err != nil || !slices.Equal(p.references, []string{test.want}) {
 			t.Errorf("module %q: references %v, %v", test.module, p.references, err)
 		}
+	}
+}
+
+func TestAttacksOfPlan(t *testing.T) {
+	p, err := parsePlan([]string{"bystander"}, "")
+	if err != nil || len(p.attacks) != len(attacks) {
+		t.Errorf("%d attacks by default, %v", len(p.attacks), err)
+	}
+	p, err = parsePlan([]string{"bystander", "-attacks", "keys,watch"}, "")
+	if err != nil || len(p.attacks) != 2 || p.attacks[0].name != "keys" || p.attacks[1].name != "watch" {
+		t.Errorf("attacks %v, %v", p.attacks, err)
 	}
 }
 

@@ -268,9 +268,14 @@ func (s *server) stop() {
 	select {
 	case <-s.exited:
 	case <-time.After(stopLimit):
-		_ = s.process.Process.Kill()
-		<-s.exited
+		s.kill()
 	}
+}
+
+// kill ends the process, whatever it is at, and returns when it is gone.
+func (s *server) kill() {
+	_ = s.process.Process.Kill() // an error means that there is no process any more
+	<-s.exited
 }
 
 func (s *server) logPath() string { return filepath.Join(s.folder, "log") }
