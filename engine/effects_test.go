@@ -89,8 +89,7 @@ func operate(t *testing.T, random *rand.Rand, e *Engine, hasher keyspace.Hasher)
 		e.Sweep(true)
 	case 7:
 		if e.Watched() == 0 {
-			e.Watch(key)
-			defer e.Unwatch(key)
+			defer e.Unwatch(e.Watch(key))
 		}
 		e.Delete(key)
 	default:

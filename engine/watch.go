@@ -3,7 +3,7 @@ package engine
 // watches counts the changes of keys while they are watched. It is a sink, attached while there are any.
 type watches struct {
 	engine *Engine
-	keys   map[watchedKey]*watch
+	keys   map[watchedKey]*Watch
 }
 
 // A watchedKey names an entry in the map of watches.
@@ -12,37 +12,56 @@ type watchedKey struct {
 	name string
 }
 
-// A watch counts the changes of one key.
-type watch struct {
+// A Watch counts the changes of one key for all who watch it.
+type Watch struct {
+	Hash     uint64 // of the key
+	key      watchedKey
 	changes  uint64
 	watchers int
 }
 
-// Watch begins to count the changes of a key, until Unwatch is called as often as Watch was. Together with Changes it is
-// what WATCH needs: unlike a comparison of TATs it sees a key that was changed and changed back, as Redis does.
-func (e *Engine) Watch(key Key) {
-	if e.watches == nil {
-		e.watches = &watches{engine: e, keys: make(map[watchedKey]*watch)}
-		e.Attach(e.watches)
-	}
-	name := watchedKey{key.DB, string(key.Bytes)}
-	if e.watches.keys[name] == nil {
-		e.watches.keys[name] = &watch{}
-	}
-	e.watches.keys[name].watchers++
+// A Glimpse is what a watched key looked like at some time.
+type Glimpse struct {
+	changes  uint64
+	tatNanos int64 // 0: the key was not there
 }
 
-// Changes returns how often a watched key was stored or deleted since it is watched.
-func (e *Engine) Changes(key Key) uint64 {
-	return e.watches.keys[watchedKey{key.DB, string(key.Bytes)}].changes
+// Watch begins to count the changes of a key, until Unwatch is called as often as Watch was. It is what WATCH needs:
+// unlike a comparison of TATs it sees a key that was changed and changed back, as Redis does. For the same key it returns
+// the same Watch, as long as that is watched.
+func (e *Engine) Watch(key Key) *Watch {
+	if e.watches == nil {
+		e.watches = &watches{engine: e, keys: make(map[watchedKey]*Watch)}
+		e.Attach(e.watches)
+	}
+	w := e.watches.keys[watchedKey{key.DB, string(key.Bytes)}]
+	if w == nil {
+		w = &Watch{Hash: key.Hash, key: watchedKey{key.DB, string(key.Bytes)}}
+		e.watches.keys[w.key] = w
+	}
+	w.watchers++
+	return w
+}
+
+// Glimpse looks at a watched key.
+func (e *Engine) Glimpse(w *Watch) Glimpse {
+	g := Glimpse{changes: w.changes}
+	if tatNanos, live := e.peek(Key{DB: w.key.db, Hash: w.Hash, Bytes: []byte(w.key.name)}); live {
+		g.tatNanos = tatNanos
+	}
+	return g
+}
+
+// HasChanged says whether a watched key was stored or deleted since the glimpse, or has expired. A key that was not stored
+// since has the TAT that it had, so that there is nothing to look up.
+func (e *Engine) HasChanged(w *Watch, since Glimpse) bool {
+	return w.changes != since.changes || since.tatNanos != 0 && since.tatNanos <= e.now
 }
 
 // Unwatch ends one Watch.
-func (e *Engine) Unwatch(key Key) {
-	name := watchedKey{key.DB, string(key.Bytes)}
-	w := e.watches.keys[name]
+func (e *Engine) Unwatch(w *Watch) {
 	if w.watchers--; w.watchers == 0 {
-		delete(e.watches.keys, name)
+		delete(e.watches.keys, w.key)
 	}
 	if len(e.watches.keys) == 0 {
 		e.Detach(e.watches)
@@ -72,8 +91,8 @@ func (w *watches) count(db int, key []byte) {
 
 // Flush counts a change of every watched key that lives in the database.
 func (w *watches) Flush(db int) {
-	for name, watched := range w.keys {
-		if name.db == db && w.engine.liveIn(db, name.name) {
+	for key, watched := range w.keys {
+		if key.db == db && w.livesIn(db, watched) {
 			watched.changes++
 		}
 	}
@@ -81,14 +100,13 @@ func (w *watches) Flush(db int) {
 
 // Swap counts a change of every watched key of the two databases that lives in one of them.
 func (w *watches) Swap(a, b int) {
-	for name, watched := range w.keys {
-		if (name.db == a || name.db == b) && (w.engine.liveIn(a, name.name) || w.engine.liveIn(b, name.name)) {
+	for key, watched := range w.keys {
+		if (key.db == a || key.db == b) && (w.livesIn(a, watched) || w.livesIn(b, watched)) {
 			watched.changes++
 		}
 	}
 }
 
-func (e *Engine) liveIn(db int, name string) bool {
-	key := []byte(name)
-	return e.Live(Key{DB: db, Hash: e.hasher.Sum(key), Bytes: key})
+func (w *watches) livesIn(db int, watched *Watch) bool {
+	return w.engine.Live(Key{DB: db, Hash: watched.Hash, Bytes: []byte(watched.key.name)})
 }

@@ -89,8 +89,8 @@ type conn struct {
 	authenticated bool // it has shown who it is, or need not
 	last          *command
 	user          *acl.User
-	multi         *transaction // since MULTI; nil: none
-	watched       []watchedVersion
+	multi         *transaction  // since MULTI; nil: none
+	watched       []watchedKeys // by shard; nil: none
 	executing     bool          // EXEC
 	created       time.Duration // since the server's start
 	lastUseNs     int64         // the store's clock

@@ -2,6 +2,7 @@ package server
 
 import (
 	"bytes"
+	"maps"
 	"slices"
 	"strings"
 
@@ -21,12 +22,8 @@ type queuedCommand struct {
 	words   [][]byte
 }
 
-// A watchedVersion is a key that a connection watches, and what it looked like when it began to.
-type watchedVersion struct {
-	key     engine.Key
-	changes uint64
-	live    bool
-}
+// watchedKeys are the keys of one shard that a connection watches, and what they looked like when it began to.
+type watchedKeys map[*engine.Watch]engine.Glimpse
 
 const (
 	errExecAborted    = "EXECABORT Transaction discarded because of previous errors."
@@ -139,8 +136,10 @@ func (l *loop) shardsOfTransaction(c *conn) []int {
 	for _, queued := range c.multi.commands {
 		l.addShards(used, queued.command, queued.words)
 	}
-	for _, watched := range c.watched {
-		used[l.server.shardOfHash(watched.key.Hash)] = true
+	for shard, watched := range c.watched {
+		if len(watched) > 0 {
+			used[shard] = true
+		}
 	}
 	var shards []int
 	for shard := range used {
@@ -152,10 +151,12 @@ func (l *loop) shardsOfTransaction(c *conn) []int {
 
 // watchedChanged says whether one of the keys that the connection watches was changed since, or has expired.
 func (l *loop) watchedChanged(c *conn) bool {
-	for _, watched := range c.watched {
-		e := l.server.engineOf(watched.key)
-		if e.Changes(watched.key) != watched.changes || watched.live && !e.Live(watched.key) {
-			return true
+	for shard, watched := range c.watched {
+		e := l.server.loops[shard].engine
+		for key, seen := range watched {
+			if e.HasChanged(key, seen) {
+				return true
+			}
 		}
 	}
 	return false
@@ -168,23 +169,28 @@ func watch(l *loop, c *conn, args [][]byte, w *resp.Writer) {
 	}
 	l.exclusively(l.shardsOf(c.last, args), func() {
 		for _, word := range args[1:] {
-			key := l.server.key(c.db, word)
-			if c.watches(key) {
-				continue
-			}
-			key.Bytes = bytes.Clone(word)
-			e := l.server.engineOf(key)
-			e.Watch(key)
-			c.watched = append(c.watched, watchedVersion{key, e.Changes(key), e.Live(key)})
+			l.watch(c, l.server.key(c.db, word))
 		}
 	})
 	w.OK()
 }
 
-func (c *conn) watches(key engine.Key) bool {
-	return slices.ContainsFunc(c.watched, func(watched watchedVersion) bool {
-		return watched.key.DB == key.DB && bytes.Equal(watched.key.Bytes, key.Bytes)
-	})
+// watch has a connection watch a key, unless it does already. The loop has the key's shard.
+func (l *loop) watch(c *conn, key engine.Key) {
+	if c.watched == nil {
+		c.watched = make([]watchedKeys, len(l.server.loops))
+	}
+	shard := l.server.shardOfHash(key.Hash)
+	if c.watched[shard] == nil {
+		c.watched[shard] = make(watchedKeys)
+	}
+	e := l.server.loops[shard].engine
+	watch := e.Watch(key)
+	if _, already := c.watched[shard][watch]; already {
+		e.Unwatch(watch)
+		return
+	}
+	c.watched[shard][watch] = e.Glimpse(watch)
 }
 
 func unwatch(l *loop, c *conn, _ [][]byte, w *resp.Writer) {
@@ -192,12 +198,29 @@ func unwatch(l *loop, c *conn, _ [][]byte, w *resp.Writer) {
 	w.OK()
 }
 
-// unwatch lets go of all keys that the connection watches. Each shard's own loop does that when it comes to it: nothing
-// waits for it, and it may be called where no shard can be taken.
+// unwatchPiece is how many keys are let go of between two batches: some 20 microseconds' work.
+const unwatchPiece = 256
+
+// unwatch lets go of all keys that the connection watches. Each shard's own loop does that when it comes to it, a piece at a
+// time: nothing waits for it, and it may be called where no shard can be taken.
 func (l *loop) unwatch(c *conn) {
-	for _, watched := range c.watched {
-		target := l.server.loops[l.server.shardOfHash(watched.key.Hash)]
-		target.post(&envelope{onShard: true, deliver: func(l *loop) { l.engine.Unwatch(watched.key) }})
+	for shard, watched := range c.watched {
+		if len(watched) > 0 {
+			l.server.loops[shard].unwatchLater(slices.Collect(maps.Keys(watched)))
+		}
 	}
 	c.watched = nil
+}
+
+// unwatchLater has the loop let go of keys of its shard.
+func (l *loop) unwatchLater(keys []*engine.Watch) {
+	l.post(&envelope{onShard: true, deliver: func(l *loop) {
+		piece := keys[:min(len(keys), unwatchPiece)]
+		for _, key := range piece {
+			l.engine.Unwatch(key)
+		}
+		if rest := keys[len(piece):]; len(rest) > 0 {
+			l.unwatchLater(rest)
+		}
+	}})
 }

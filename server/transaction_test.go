@@ -176,3 +176,47 @@ func TestTransactionsAreBounded(t *testing.T) {
 		t.Error("a transaction over the limit is not closed")
 	}
 }
+
+// TestManyWatchedKeys: a connection may watch very many keys, some of them twice; each is looked at, and all are let go of in the end.
+func TestManyWatchedKeys(t *testing.T) {
+	everySetting(t, func(t *testing.T, configure func(*Config)) {
+		s := startServer(t, configure)
+		c, other := dial(t, s), dial(t, s)
+		words := []string{"WATCH"}
+		for i := range 3*unwatchPiece + 1 {
+			words = append(words, fmt.Sprint("k", i))
+		}
+		last := words[len(words)-1]
+		words = append(words, "k0", last)
+		watched := func() (total int) {
+			counts := make([]int, len(s.loops))
+			if err := s.onEachShard(func(l *loop) { counts[l.index] = l.engine.Watched() }); err != nil {
+				t.Fatal(err)
+			}
+			for _, count := range counts {
+				total += count
+			}
+			return total
+		}
+		for _, change := range []bool{false, true} {
+			for range 2 {
+				if got := c.do(words...); got != "OK" {
+					t.Fatal(got)
+				}
+			}
+			if got := watched(); got != 3*unwatchPiece+1 {
+				t.Errorf("%d keys are watched", got)
+			}
+			if change {
+				other.run("CL.THROTTLE " + last + " 15 30 60")
+			}
+			c.expect("MULTI", "OK")
+			c.expect("PING", "QUEUED")
+			c.expect("EXEC", map[bool]string{false: "[PONG]", true: "nil"}[change])
+			eventually(t, "the keys are let go of", func() bool { return watched() == 0 })
+		}
+		c.do(words...)
+		c.Close()
+		eventually(t, "a closed connection lets go of its keys", func() bool { return watched() == 0 })
+	})
+}
