@@ -217,6 +217,7 @@ func TestCheckAgreesWithAStart(t *testing.T) {
 		"commands and expiries":  {"1.incr.aof", respOf("SET k "+fmt.Sprint(later), "SET l "+fmt.Sprint(later)), "2.incr.aof", respOf(fmt.Sprint("PEXPIREAT k ", later/1e6), "PEXPIREAT l 5")},
 		"calls":                  {"1.base.rdb", string(rdbFile(10, "\xfa\x05ctime\xc2\x00\xf1\x53\x65")), "1.incr.aof", respOf("CL.THROTTLE a 1 1 60", "CL.THROTTLE a 1 1"), "2.incr.aof", respOf("CL.THROTTLE b 1 1 60")},
 		"calls of a second":      {"1.base.rdb", string(rdbFile(10, "\xfa\x05ctime\xc2\x00\xf1\x53\x65")), "1.incr.aof", respOf("CL.THROTTLE a 1 1 60"), "2.incr.aof", respOf("#TS:1700000001")},
+		"calls before a time":    {"1.base.rdb", string(rdbFile(10, "\xfa\x05ctime\xc2\x00\xf1\x53\x65")), "1.incr.aof", respOf("CL.THROTTLE a 1 1 60", "#TS:1700000900"), "2.incr.aof", respOf("CL.THROTTLE a 1 1 60")},
 		"calls of no time":       {"1.incr.aof", respOf("CL.THROTTLE a 1 1 60", "#TS:1700000001", "CL.THROTTLE a 1 1 60")},
 		"a time that cannot be":  {"1.incr.aof", respOf("SET k "+tat, "#TS:99999999999999", "SET l "+tat)},
 		"damage":                 {"1.incr.aof", respOf("SET k "+tat) + "x" + respOf("SET l "+tat)},

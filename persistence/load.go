@@ -49,7 +49,7 @@ type Loaded struct {
 	OtherCommands  int64  // left out: other commands than those that can change a TAT
 	Throttles      int64  // CL.THROTTLE applied as of a recorded time
 	TimelessCalls  int64  // CL.THROTTLE left out, since nothing tells when they were made
-	CallsSinceBase int64  // CL.THROTTLE applied as of the time of the base, in a log that tells no other
+	CallsSinceBase int64  // CL.THROTTLE applied as of the time of the base, where the log tells no other
 	TornFile       string
 	TornBytes      int64    // at the end of TornFile, left out
 	TornRecords    int64    // whole commands among them, at the least

@@ -15,7 +15,7 @@ type history struct {
 
 	recordedNanos int64   // of the last #TS:, 0: there was none
 	baseNanos     int64   // when the base was written, 0: nobody knows
-	sinceBase     int64   // calls that were applied as of then, since no #TS: has come yet
+	sinceBase     int64   // calls that were applied as of then, since no #TS: had come yet
 	sinceBaseIn   *Loaded // where they are to be told
 
 	young, old map[placedKey]waitingString // the old are settled when there are enough of the young
@@ -134,9 +134,12 @@ func (h *history) end() error {
 	return h.settle(h.young)
 }
 
-// recorded is told of a #TS:. Redis writes one whenever the second is another, so that calls before the first one of a log were made in
-// the second in which its base was written.
+// recorded is told of a #TS:. Redis writes one whenever the second is another, so where the first one comes within a second of the base,
+// the calls before it have their time as exactly as those after it. A later first one tells nothing of them: aof-timestamp-enabled may
+// have been switched on long after they were made.
 func (h *history) recorded(nanos int64) {
+	if h.recordedNanos == 0 && h.baseNanos <= nanos && nanos-h.baseNanos <= nanosPerSecond {
+		h.sinceBase = 0
+	}
 	h.recordedNanos = nanos
-	h.sinceBase = 0
 }
