@@ -76,6 +76,9 @@ func parseManifestLine(line []byte) (listed, error) {
 	if len(line) >= manifestLineBytes || line[len(line)-1] != '\n' {
 		return file, fmt.Errorf("longer than %d bytes or without its end", manifestLineBytes)
 	}
+	if bytes.IndexByte(line, 0) >= 0 { // where Redis's line ends, without its line end
+		return file, errors.New("it has a NUL byte")
+	}
 	words, err := resp.SplitArgs(bytes.Clone(line), nil)
 	if err != nil || len(words) < 6 || len(words)%2 != 0 {
 		return file, errors.New("not a list of pairs with file, seq and type")

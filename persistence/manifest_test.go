@@ -43,6 +43,12 @@ var manifests = []struct {
 	{"file a.1.incr.aof seq 1 type x\n", false},
 	{"file ../a.1.incr.aof seq 1 type i\n", false},
 	{"file \"a.1.incr.aof seq 1 type i\n", false},
+	{"file a.1.incr.aof seq 1 type i\x00\n", false},
+	{"file a.1.incr.aof seq 1 type i \x00 x\n", false},
+	{"file a.1.base.rdb seq 1 type b\n\x00\n", false},
+	{"file a.1.base.rdb seq 1 type b\n\x00file a.1.incr.aof seq 1 type i\n", false},
+	{"file a.1.base.rdb seq 1 type b\nfile a.1.incr.aof seq 1 type h\x00i\n", false},
+	{"file a.1.base.rdb seq 1 type b\n# a comment\x00\nfile a.1.incr.aof seq 1 type i\n", true},
 	{plainManifest + "file b seq 2 type b\n", false},
 	{plainManifest + "file b seq 1 type i\n", false},
 	{"file a.1.incr.aof seq 1 type i " + strings.Repeat("k v ", 300) + "\n", false},
@@ -53,6 +59,15 @@ func TestManifestGrammar(t *testing.T) {
 		if m, err := parseManifest([]byte(c.content)); (err == nil) != c.valid {
 			t.Errorf("%.60q: %+v, %v", c.content, m, err)
 		}
+	}
+}
+
+// TestManifestWithNULIsDamage: the load says which file it is.
+func TestManifestWithNULIsDamage(t *testing.T) {
+	at := logOf(t, "")
+	putFile(t, at.FS, "appendonlydir", at.manifestPath(), "file a.1.base.rdb seq 1 type b\nfile a.1.incr.aof seq 1 type h\x00\n")
+	if _, err := LoadLog(at, loadOptions, newState()); !errors.Is(err, ErrDamage) || !strings.Contains(err.Error(), at.manifestPath()) || strings.Contains(err.Error(), "\x00") {
+		t.Errorf("%q", err)
 	}
 }
 
