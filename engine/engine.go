@@ -150,7 +150,12 @@ func (e *Engine) Live(key Key) bool {
 
 // peek is Get without counting a hit or a miss.
 func (e *Engine) peek(key Key) (tatNanos int64, live bool) {
-	entry := e.databases[key.DB].Find(key.Hash, key.Bytes)
+	var unknown keyspace.Place
+	place := key.place
+	if place == nil {
+		place = &unknown
+	}
+	entry := e.databases[key.DB].FindAt(place, key.Hash, key.Bytes)
 	if entry == nil || *entry <= e.now {
 		return e.now, false
 	}

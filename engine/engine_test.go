@@ -89,40 +89,38 @@ func TestStatsCountTokensTaken(t *testing.T) {
 	}
 }
 
-// TestRandom draws only live keys, and all of them.
+// TestRandom draws only live keys, and all of them, where half are dead.
 func TestRandom(t *testing.T) {
 	hasher := keyspace.NewHasher()
 	e := New(hasher)
 	e.Advance(start)
 	draw := rand.New(rand.NewPCG(5, 6)).Uint64
-	if _, live := e.Random(0, draw); live {
+	if _, found := e.Random(0, draw); found {
 		t.Fatal("drew a key from an empty database")
 	}
-	for i := range 20_000 {
-		name := fmt.Appendf(nil, "dead:%d", i)
-		e.Store(Key{Hash: hasher.Sum(name), Bytes: name}, start+1)
-	}
-	for i := range 3 {
-		name := fmt.Appendf(nil, "live:%d", i)
-		e.Store(Key{Hash: hasher.Sum(name), Bytes: name}, start+3600e9)
+	for i := range 10 {
+		for name, tatNanos := range map[string]int64{"dead:": start + 1, "live:": start + 3600e9} {
+			key := fmt.Appendf(nil, "%s%d", name, i)
+			e.Store(Key{Hash: hasher.Sum(key), Bytes: key}, tatNanos)
+		}
 	}
 	e.Advance(start + 1)
 	drawn := map[string]bool{}
-	for range 200 {
-		key, live := e.Random(0, draw)
-		if !live || !strings.HasPrefix(string(key), "live:") {
-			t.Fatalf("drew %q, %v", key, live)
+	for range 1000 {
+		key, found := e.Random(0, draw)
+		if !found || !strings.HasPrefix(string(key), "live:") {
+			t.Fatalf("drew %q, %v", key, found)
 		}
 		drawn[string(key)] = true
 	}
-	if len(drawn) < 2 {
-		t.Errorf("200 draws found only %v", drawn)
+	if len(drawn) != 10 {
+		t.Errorf("1000 draws found only %v", drawn)
 	}
-	for i := range 3 {
-		name := fmt.Appendf(nil, "live:%d", i)
-		e.Delete(Key{Hash: hasher.Sum(name), Bytes: name})
+	for i := range 10 {
+		key := fmt.Appendf(nil, "live:%d", i)
+		e.Delete(Key{Hash: hasher.Sum(key), Bytes: key})
 	}
-	if key, live := e.Random(0, draw); live {
+	if key, found := e.Random(0, draw); found {
 		t.Errorf("drew %q where all are dead", key)
 	}
 }

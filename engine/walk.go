@@ -26,39 +26,27 @@ func (e *Engine) ScanSegment(db int, cursor uint64, visit func(key []byte, tatNa
 	})
 }
 
-// walkStep is how many entries Each looks at in one step; the table only needs it to be bounded.
-const walkStep = 1024
-
 // Each calls visit for every live key of a database.
 func (e *Engine) Each(db int, visit func(key []byte, tatNanos int64)) {
-	for cursor := e.Scan(db, 0, walkStep, visit); cursor != 0; {
-		cursor = e.Scan(db, cursor, walkStep, visit)
+	for cursor := e.ScanSegment(db, 0, visit); cursor != 0; {
+		cursor = e.ScanSegment(db, cursor, visit)
 	}
 }
 
-// randomTries is how often Random draws before it searches: among mostly dead entries, which a sweep removes within
-// seconds, drawing on would take long.
+// randomTries is how often Random draws.
 const randomTries = 64
 
-// Random returns a live key of a database, each about equally likely, chosen by the random numbers that draw returns.
-func (e *Engine) Random(db int, draw func() uint64) (key []byte, live bool) {
+// Random returns a live key of a database, each about equally likely, chosen by the random numbers that draw returns. Among
+// very many dead entries, which a sweep removes within seconds, it may find none where there is one. The key's bytes are good
+// until the next call.
+func (e *Engine) Random(db int, draw func() uint64) (key []byte, found bool) {
 	for range randomTries {
-		drawn, tatNanos, found := e.databases[db].Random(draw())
-		if !found {
-			return nil, false
-		}
-		if tatNanos > e.now {
+		drawn, tatNanos, any := e.databases[db].Random(draw())
+		if any && tatNanos > e.now {
 			return drawn, true
 		}
 	}
-	seen := uint64(0)
-	e.Each(db, func(found []byte, _ int64) {
-		seen++
-		if draw()%seen == 0 { // each of those seen so far is the chosen one with the same probability
-			key, live = append(key[:0], found...), true
-		}
-	})
-	return key, live
+	return nil, false
 }
 
 // SampleTTL draws so many entries of a database by the random numbers that draw returns. It returns how many of them were

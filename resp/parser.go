@@ -281,6 +281,9 @@ func (p *Parser) restore(buf []byte, args [][]byte) [][]byte {
 	return args
 }
 
+// Need returns the length that the buffer must have for the unfinished command to get further; 0: none is unfinished.
+func (p *Parser) Need() int { return p.need }
+
 // forget ends the unfinished command.
 func (p *Parser) forget() {
 	p.need, p.argsLeft, p.pos, p.scanned = 0, 0, 0, 0

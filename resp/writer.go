@@ -115,18 +115,23 @@ func (w *Writer) BigNumber(digits string) {
 // Verbatim appends a text to be shown as it is. Its format is txt or mkd; RESP2
 // has no place for that.
 func (w *Writer) Verbatim(format, text string) {
+	w.VerbatimHead(format, len(text))
+	w.Buf = append(w.Buf, text...)
+	w.Buf = append(w.Buf, '\r', '\n')
+}
+
+// VerbatimHead appends what is before the text of a verbatim string, which has so many bytes. A line's end is to follow it.
+func (w *Writer) VerbatimHead(format string, bytes int) {
 	if len(format) != 3 {
 		panic("resp: a verbatim string's format has three letters, not " + strconv.Quote(format))
 	}
 	if w.Version != 3 {
-		w.BulkString(text)
+		w.head('$', bytes)
 		return
 	}
-	w.head('=', len("txt:")+len(text))
+	w.head('=', len("txt:")+bytes)
 	w.Buf = append(w.Buf, format...)
 	w.Buf = append(w.Buf, ':')
-	w.Buf = append(w.Buf, text...)
-	w.Buf = append(w.Buf, '\r', '\n')
 }
 
 // arrayLike appends the head of a type that RESP2 has only arrays for.

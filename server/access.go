@@ -259,7 +259,7 @@ func (l *loop) endSubscriptions(asked *conn, user *acl.User) {
 // mayReceive says whether the connection's user may have all subscriptions that the connection has.
 func (c *conn) mayReceive() bool {
 	for kind := range channelKinds {
-		for _, name := range c.subs.names(kind) {
+		for _, name := range c.subs.sorted(kind) {
 			if !c.user.MayReceive(acl.Channel{Name: []byte(name), IsPattern: kind == channelPattern}) {
 				return false
 			}

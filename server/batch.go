@@ -20,6 +20,8 @@ const (
 	readBytes = 64 << 10
 	// leastReadBytes is the least room worth a read; a batch with less left is full. Redis reads this much at a time.
 	leastReadBytes = 16 << 10
+	// keptBatchWords is for how many words of commands a batch keeps memory.
+	keptBatchWords = 16 << 10
 	// keptReplyBytes is the longest reply buffer that a call keeps for the next batch.
 	keptReplyBytes = 1 << 10
 )
@@ -101,6 +103,9 @@ func (b *batch) keep(args [][]byte) [][]byte {
 
 // reset empties the batch for its next use.
 func (b *batch) reset() {
+	if cap(b.words) > keptBatchWords {
+		b.words = nil
+	}
 	clear(b.words)
 	clear(b.entries)
 	b.calls, b.entries, b.words = b.calls[:0], b.entries[:0], b.words[:0]

@@ -50,32 +50,40 @@ func (l *loop) busyThreshold() time.Duration {
 // busyPass gives every connection that has something to say one turn, as pass does, but uses no shard. The loop may be in
 // the middle of a pass, even of a command: what that needs later is set aside.
 func (l *loop) busyPass() {
-	answering := l.answering
+	answering, spent := l.answering, l.turnSpent
 	l.refusing = true
-	defer func() { l.answering, l.refusing = answering, false }()
+	defer func() { l.answering, l.turnSpent, l.refusing = answering, spent, false }()
 	l.words = nil // the command under way has its words there
-	l.resumed = append(l.resumed, l.turns...)
-	l.turns = nil
-
 	l.now = l.server.clock.now()
 	l.woken.Store(false)
 	l.drain()
+	l.flushPushed()
 	timeout := busyWait
-	if len(l.resumed)+len(l.ready) > 0 {
+	if l.turns.len()+l.pushed.len() > 0 {
 		timeout = 0
 	}
-	l.ready = l.poller.wait(l.ready, timeout, true)
-	connections := append(l.resumed, l.ready...)
-	l.resumed, l.ready = nil, nil
-	for len(connections) > 0 {
+	l.look(timeout, true)
+	for left := l.turns.len() + l.heavy.len(); left > 0; {
 		b := l.takeBatch()
-		for len(connections) > 0 && !b.full() {
-			c := connections[0]
-			connections = connections[1:]
-			l.attend(b, c)
+		for ; left > 0 && !b.full(); left-- {
+			l.serveBusy(b)
 		}
 		l.finish(b)
 	}
+}
+
+// serveBusy serves the next connection. One with a task, which may need a shard, waits on.
+func (l *loop) serveBusy(b *batch) {
+	queue := &l.turns
+	if queue.len() == 0 {
+		queue = &l.heavy
+	}
+	c := queue.pop()
+	if c.task != nil && !c.closed {
+		queue.push(c)
+		return
+	}
+	l.serve(b, c)
 }
 
 // refuseWhileBusy returns the error for a command that can't be carried out while no shard may be used. In a transaction it

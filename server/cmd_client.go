@@ -2,8 +2,10 @@ package server
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/cellserver/cellserver/resp"
 )
@@ -82,7 +84,7 @@ func clientInfo(l *loop, c *conn, _ [][]byte, w *resp.Writer) {
 }
 
 // clientList answers CLIENT LIST [TYPE type | ID id...].
-func clientList(l *loop, _ *conn, args [][]byte, w *resp.Writer) {
+func clientList(l *loop, c *conn, args [][]byte, w *resp.Writer) {
 	wanted := func(*conn) bool { return true }
 	switch options := args[2:]; {
 	case len(options) == 0:
@@ -108,44 +110,67 @@ func clientList(l *loop, _ *conn, args [][]byte, w *resp.Writer) {
 		w.Error(errSyntax.Error())
 		return
 	}
-	var lines strings.Builder
-	for _, c := range l.server.clientsNow(l, wanted) {
-		lines.WriteString(c.line)
-		lines.WriteByte('\n')
+	l.inSteps(c, args, w, &clientListing{wanted: wanted, lines: gathering{pool: &l.outputs}})
+}
+
+// clientListing is CLIENT LIST. A connection is listed as it is at the step that comes to it.
+type clientListing struct {
+	wanted func(*conn) bool
+	ids    []int64 // of those to be looked at
+	begun  bool
+	lines  gathering
+}
+
+func (t *clientListing) step(l *loop, _ *conn, _ [][]byte, _ *resp.Writer, until time.Duration) (done bool) {
+	if !t.begun {
+		t.begun, t.ids = true, l.server.clientIDs(l)
 	}
-	w.Verbatim("txt", lines.String())
-}
-
-// describedConn is a connection and its line in CLIENT LIST, made while its loop stood still.
-type describedConn struct {
-	conn *conn
-	line string
-}
-
-// clientsNow describes the connections that are wanted, in the order of their numbers.
-func (s *Server) clientsNow(l *loop, wanted func(*conn) bool) []describedConn {
-	var described []describedConn
-	l.exclusively(s.allShards, func() {
-		for _, each := range s.loops {
-			for _, c := range each.conns {
-				if !c.killed && wanted(c) {
-					described = append(described, describedConn{c, c.line(l.now)})
+	for next := true; next; next = len(t.ids) > 0 && l.server.clock.uptime() < until {
+		some := t.ids[:min(len(t.ids), pieceLength/2)]
+		t.ids = t.ids[len(some):]
+		l.exclusively(l.server.allShards, func() {
+			for _, id := range some {
+				if c := l.server.client(id); c != nil && t.wanted(c) {
+					t.lines.text(c.line(l.now))
+					t.lines.text("\n")
 				}
 			}
+		})
+	}
+	return len(t.ids) == 0
+}
+
+func (t *clientListing) reply(w *resp.Writer) {
+	w.VerbatimHead("txt", t.lines.bytes)
+	t.lines.text("\r\n")
+}
+
+func (t *clientListing) gathered() *gathering { return &t.lines }
+
+// clientIDs returns the numbers of all connections, in their order.
+func (s *Server) clientIDs(l *loop) (ids []int64) {
+	l.exclusively(s.allShards, func() {
+		for _, each := range s.loops {
+			ids = slices.AppendSeq(ids, maps.Keys(each.conns))
 		}
 	})
-	slices.SortFunc(described, func(a, b describedConn) int { return int(a.conn.id - b.conn.id) })
-	return described
+	slices.Sort(ids)
+	return ids
+}
+
+// client returns the connection of a number, nil where there is none any more. The caller has all shards.
+func (s *Server) client(id int64) *conn {
+	for _, l := range s.loops {
+		if c := l.conns[id]; c != nil && !c.killed {
+			return c
+		}
+	}
+	return nil
 }
 
 // hasClient says whether there is a connection of that number.
 func (l *loop) hasClient(id int64) (found bool) {
-	l.exclusively(l.server.allShards, func() {
-		for _, each := range l.server.loops {
-			c := each.conns[id]
-			found = found || c != nil && !c.killed
-		}
-	})
+	l.exclusively(l.server.allShards, func() { found = l.server.client(id) != nil })
 	return found
 }
 

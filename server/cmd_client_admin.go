@@ -185,6 +185,7 @@ func clientKill(l *loop, c *conn, args [][]byte, w *resp.Writer) {
 func (l *loop) kill(caller *conn, fits func(c *conn) bool) (killed int) {
 	l.exclusively(l.server.allShards, func() {
 		for _, each := range l.server.loops {
+			var doomed []*conn
 			for _, c := range each.conns {
 				if c.killed || !fits(c) {
 					continue
@@ -195,8 +196,13 @@ func (l *loop) kill(caller *conn, fits func(c *conn) bool) (killed int) {
 					continue
 				}
 				c.killed = true
-				l.server.pubsub.leave(c)
-				each.post(&envelope{deliver: func(l *loop) { l.close(c) }})
+				if c.subs != nil {
+					c.subs.over.Store(true)
+				}
+				doomed = append(doomed, c)
+			}
+			if len(doomed) > 0 {
+				each.post(&envelope{deliver: func(l *loop) { l.closeAll(doomed) }})
 			}
 		}
 	})

@@ -157,7 +157,7 @@ func reset(l *loop, c *conn, _ [][]byte, w *resp.Writer) {
 	c.multi = nil
 	l.server.welcome(c)
 	l.unwatch(c)
-	l.server.pubsub.leave(c)
+	l.leave(c)
 	l.stopMonitoring(c)
 	w.Version = c.version
 	w.Simple("RESET")

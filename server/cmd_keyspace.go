@@ -1,10 +1,12 @@
 package server
 
 import (
+	"bytes"
 	"math/rand/v2"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/cellserver/cellserver/engine"
 	"github.com/cellserver/cellserver/internal/glob"
@@ -24,18 +26,53 @@ func (l *loop) everywhere(step func(e *engine.Engine)) {
 }
 
 func keys(l *loop, c *conn, args [][]byte, w *resp.Writer) {
-	var found resp.Writer
-	count := 0
-	l.everywhere(func(e *engine.Engine) {
-		e.Each(c.db, func(key []byte, _ int64) {
-			if glob.Match(args[1], key) {
-				found.Bulk(key)
-				count++
+	l.inSteps(c, args, w, &listing{walk: walk{db: c.db}, found: gathering{pool: &l.outputs}})
+}
+
+// listing is KEYS. It promises what SCAN does: a key that is there from the first step to the last is listed, once.
+type listing struct {
+	walk
+	found gathering
+	count int
+}
+
+func (t *listing) step(l *loop, _ *conn, words [][]byte, _ *resp.Writer, until time.Duration) (done bool) {
+	return t.walk.step(l, until, func(key []byte) {
+		if glob.Match(words[1], key) {
+			t.found.bulk(key)
+			t.count++
+		}
+	})
+}
+
+func (t *listing) reply(w *resp.Writer) { w.Array(t.count) }
+
+func (t *listing) gathered() *gathering { return &t.found }
+
+// A walk goes over the keys of a database on all shards, one after the other.
+type walk struct {
+	db, shard int
+	cursor    uint64 // in the shard's table
+}
+
+// step goes on until all keys are visited, which it returns, or the server's uptime is at least until.
+func (t *walk) step(l *loop, until time.Duration, visit func(key []byte)) (done bool) {
+	for shards := len(l.server.loops); t.shard < shards; {
+		stop := false
+		l.exclusively([]int{t.shard}, func() {
+			for next := true; next && !stop; next = t.cursor != 0 {
+				t.cursor = l.server.loops[t.shard].engine.ScanSegment(t.db, t.cursor, func(key []byte, _ int64) { visit(key) })
+				stop = l.server.clock.uptime() >= until
 			}
 		})
-	})
-	w.Array(count)
-	w.Buf = append(w.Buf, found.Buf...)
+		if t.cursor == 0 {
+			t.shard++
+		}
+		if stop {
+			break
+		}
+	}
+	return t.shard == len(l.server.loops)
 }
 
 func dbSize(l *loop, c *conn, _ [][]byte, w *resp.Writer) {
@@ -95,38 +132,65 @@ func flush(l *loop, args [][]byte, w *resp.Writer, databases []int) {
 	w.OK()
 }
 
-// randomKey draws a shard by how much it holds, and a key of that shard.
-func randomKey(l *loop, c *conn, _ [][]byte, w *resp.Writer) {
+// randomKey draws a shard by how much it holds, and a key of that shard. Where nearly all are dead, all are looked at.
+func randomKey(l *loop, c *conn, words [][]byte, w *resp.Writer) {
 	var key []byte
-	l.exclusively(l.server.allShards, func() {
-		total := 0
-		for _, each := range l.server.loops {
-			total += each.engine.Len(c.db)
+	l.exclusively(l.server.allShards, func() { key = l.server.draw(c.db) })
+	if key == nil {
+		l.inSteps(c, words, w, &drawing{walk: walk{db: c.db}})
+		return
+	}
+	w.Bulk(key)
+}
+
+// draw returns a live key of a database, nil where it has found none. The caller has all shards.
+func (s *Server) draw(db int) []byte {
+	total := 0
+	for _, l := range s.loops {
+		total += l.engine.Len(db)
+	}
+	if total == 0 {
+		return nil
+	}
+	at, shard := rand.IntN(total), 0
+	for at >= s.loops[shard].engine.Len(db) {
+		at -= s.loops[shard].engine.Len(db)
+		shard++
+	}
+	// The shard drawn may hold dead keys only; the others come after it in turn.
+	for i := range s.loops {
+		if drawn, found := s.loops[(shard+i)%len(s.loops)].engine.Random(db, rand.Uint64); found {
+			return bytes.Clone(drawn)
 		}
-		if total == 0 {
-			return
-		}
-		at := rand.IntN(total)
-		shard := 0
-		for at >= l.server.loops[shard].engine.Len(c.db) {
-			at -= l.server.loops[shard].engine.Len(c.db)
-			shard++
-		}
-		// The shard drawn may hold dead keys only; the others come after it in turn.
-		for i := range l.server.loops {
-			e := l.server.loops[(shard+i)%len(l.server.loops)].engine
-			if drawn, live := e.Random(c.db, rand.Uint64); live {
-				key = append([]byte{}, drawn...)
-				return
-			}
+	}
+	return nil
+}
+
+// drawing is RANDOMKEY among nearly only dead keys: of those that a walk visits, each is chosen with the same probability.
+type drawing struct {
+	walk
+	visited uint64
+	key     []byte // nil: none yet
+}
+
+func (t *drawing) step(l *loop, _ *conn, _ [][]byte, _ *resp.Writer, until time.Duration) (done bool) {
+	return t.walk.step(l, until, func(key []byte) {
+		t.visited++
+		if rand.Uint64N(t.visited) == 0 {
+			t.key = append([]byte{}, key...)
 		}
 	})
-	if key == nil {
+}
+
+func (t *drawing) reply(w *resp.Writer) {
+	if t.key == nil {
 		w.Null()
 	} else {
-		w.Bulk(key)
+		w.Bulk(t.key)
 	}
 }
+
+func (t *drawing) gathered() *gathering { return nil }
 
 // A SCAN cursor is the shard's number above the table's cursor, which takes tableCursorBits. Together they stay below
 // 2^53, since clients in JavaScript keep cursors in doubles.
@@ -140,10 +204,10 @@ type scanOptions struct {
 }
 
 // scanCountDefault is how many keys SCAN looks at unless told, as in Redis; scanCountMax bounds how long one call may
-// take, which Redis leaves to the caller.
+// take, to a millisecond or two, which Redis leaves to the caller.
 const (
 	scanCountDefault = 10
-	scanCountMax     = 100_000
+	scanCountMax     = 10_000
 )
 
 func parseScanOptions(words [][]byte) (options scanOptions, err error) {

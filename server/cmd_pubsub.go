@@ -1,6 +1,8 @@
 package server
 
 import (
+	"time"
+
 	"github.com/cellserver/cellserver/resp"
 )
 
@@ -48,34 +50,56 @@ var confirmations = [channelKinds]struct{ subscribed, unsubscribed string }{
 // subscribeTo returns the handler of SUBSCRIBE, PSUBSCRIBE or SSUBSCRIBE. Each name is confirmed by a push of its own.
 func subscribeTo(kind channelKind) func(*loop, *conn, [][]byte, *resp.Writer) {
 	return func(l *loop, c *conn, args [][]byte, w *resp.Writer) {
-		c.answersAnyway = true
-		for _, name := range args[1:] {
+		l.inSteps(c, args, w, &naming{do: func(name []byte, w *resp.Writer) {
 			l.server.pubsub.subscribe(c, kind, string(name))
 			confirm(w, confirmations[kind].subscribed, name, c.subs.told(kind))
-		}
+		}})
 	}
 }
 
 // unsubscribeFrom returns the handler of UNSUBSCRIBE, PUNSUBSCRIBE or SUNSUBSCRIBE.
 func unsubscribeFrom(kind channelKind) func(*loop, *conn, [][]byte, *resp.Writer) {
+	verb := confirmations[kind].unsubscribed
 	return func(l *loop, c *conn, args [][]byte, w *resp.Writer) {
-		c.answersAnyway = true
-		names := args[1:]
-		if len(names) == 0 {
-			for _, name := range c.subs.names(kind) {
-				names = append(names, []byte(name))
+		if len(args) == 1 {
+			for _, name := range c.subs.sorted(kind) {
+				args = append(args, []byte(name))
 			}
 		}
-		verb := confirmations[kind].unsubscribed
-		for _, name := range names {
+		if len(args) == 1 {
+			c.answersAnyway = true
+			confirm(w, verb, nil, c.subs.told(kind))
+			return
+		}
+		l.inSteps(c, args, w, &naming{do: func(name []byte, w *resp.Writer) {
 			l.server.pubsub.unsubscribe(c, kind, string(name))
 			confirm(w, verb, name, c.subs.told(kind))
-		}
-		if len(names) == 0 {
-			confirm(w, verb, nil, c.subs.told(kind))
-		}
+		}})
 	}
 }
+
+// naming is SUBSCRIBE or UNSUBSCRIBE, or one of their relatives: a name after the other.
+type naming struct {
+	done int // names
+	do   func(name []byte, w *resp.Writer)
+}
+
+func (t *naming) step(l *loop, c *conn, words [][]byte, w *resp.Writer, until time.Duration) (done bool) {
+	c.answersAnyway = true
+	names := words[1:]
+	for next := true; next; next = t.done < len(names) && l.server.clock.uptime() < until {
+		some := names[t.done:min(len(names), t.done+pieceLength)]
+		for _, name := range some {
+			t.do(name, w)
+		}
+		t.done += len(some)
+	}
+	return t.done == len(names)
+}
+
+func (t *naming) reply(*resp.Writer) {}
+
+func (t *naming) gathered() *gathering { return nil }
 
 // confirm writes one confirmation: what was done, the name (nil: there was none) and how many subscriptions there are now.
 func confirm(w *resp.Writer, verb string, name []byte, count int) {

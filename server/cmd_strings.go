@@ -33,10 +33,7 @@ func writeValue(tatNanos int64, live bool, w *resp.Writer) {
 
 func mget(s *Server, c *call, w *resp.Writer) {
 	w.Array(len(c.args) - 1)
-	for _, word := range c.args[1:] {
-		key := s.key(c.key.DB, word)
-		writeTAT(s.engineOf(key), key, w)
-	}
+	s.eachKey(c, func(e *engine.Engine, key engine.Key) { writeTAT(e, key, w) })
 }
 
 // valueOf returns a key's value as text, nothing for a missing key.

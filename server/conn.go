@@ -61,6 +61,10 @@ type conn struct {
 	batch    *batch // holds an entry of this connection
 	pending  bool   // c.in or c.held has commands to carry out; nothing is read before they are
 	readable bool   // became readable when it could not be read
+	queued   bool   // waits for a turn: in loop.turns or loop.heavy
+	roused   bool   // something has happened to the transport since the last turn
+	heavy    bool   // its turns are long: see turns.go
+	task     *task  // that it is at; nil: none
 	full     bool   // so much output waits for the peer to read that nothing is read meanwhile; in loop.full
 	awaits   interest
 	waiting  bool // the next command waits for the end of a pause, or of the server; nothing is read meanwhile
@@ -132,9 +136,13 @@ func (c *conn) keep(rest []byte) {
 	}
 }
 
-// growInput moves c.in to a buffer with room for at least as much again.
+// growInput moves c.in to a buffer with room for at least as much again, or for the end of the argument that is arriving.
 func (c *conn) growInput() {
-	c.buffer = make([]byte, 0, 2*len(c.in)+leastReadBytes)
+	size := 2 * len(c.in)
+	if need := c.parser.Need(); need > len(c.in) {
+		size = min(size, need)
+	}
+	c.buffer = make([]byte, 0, size+leastReadBytes)
 	c.in = append(c.buffer, c.in...)
 }
 
@@ -142,6 +150,7 @@ func (c *conn) growInput() {
 func (c *conn) dropInput() {
 	c.in = nil
 	if cap(c.buffer) > keptInputBytes {
+		c.loop.server.memory.letGo(cap(c.buffer))
 		c.loop.inputs.give(c.buffer)
 		c.buffer = nil
 	}
@@ -155,6 +164,7 @@ func (c *conn) flush() {
 	if (c.stalled() || len(c.out) > 0) && !c.send() {
 		return
 	}
+	c.loop.server.memory.letGo(cap(c.out))
 	c.loop.outputs.give(c.out)
 	c.out, c.behindSinceNs = nil, 0
 	if c.closing {
@@ -220,3 +230,6 @@ func (c *conn) addresses() (peer, local string, fd int) {
 	}
 	return c.peer, c.local, c.fd
 }
+
+// A connSet is a set of connections.
+type connSet map[*conn]struct{}

@@ -9,6 +9,11 @@
 //
 //	messages -> read every ready connection once -> parse all commands -> execute -> write replies -> sweep -> wait
 //
+// A pass gives every connection one short turn, first come, first served. Those whose commands are long share a part of each
+// pass: see turns.go. Commands that may be much work and need not be one step, such as KEYS, are done in steps of a fraction
+// of a millisecond, one in each of their turns: see task.go. What a closed connection leaves behind goes in pieces too: see
+// chores.go. So a bystander waits for little, whatever others ask for.
+//
 // A pass handles a batch of up to 128 calls at a time. Parsing them all before the first is executed lets the memory
 // accesses of their keys overlap; writing after the last makes one system call of all replies to a connection.
 //
@@ -20,7 +25,7 @@
 // it travel as one parcel through its inbox and come back the same way. While a batch has parcels out its connections
 // are left alone, so a connection's commands are executed and answered in their order.
 //
-// A command over several shards (DEL of many keys, RENAME, KEYS, DBSIZE) takes the shards that it needs and runs as one
+// A command over several shards (DEL of many keys, RENAME, DBSIZE) takes the shards that it needs and runs as one
 // step: see exclusively. That is how Redis's atomicity of such commands is kept. Sending parts of a command to each shard
 // and adding the answers up would be cheaper, and would let others see half of it.
 //

@@ -25,8 +25,9 @@ func init() {
 const (
 	// maxEvents is how many ready connections one wait can tell of; more are told by the next.
 	maxEvents = 512
-	// maxAccepts is how many connections are accepted in one pass, so that a flood of them doesn't stop the others.
-	maxAccepts = 64
+	// maxAccepts is how many connections are accepted in one pass, so that a flood of them doesn't stop the others: some 0.3 ms'
+	// work.
+	maxAccepts = 16
 )
 
 // epoll is the poller of a loop.

@@ -124,7 +124,7 @@ func (t *stream) start(c *conn) {
 	t.conn = c
 	t.notice.deliver = func(l *loop) {
 		t.noticed.Store(false)
-		l.ready = append(l.ready, c)
+		l.rouse(c)
 	}
 	go t.readOn()
 	go t.writeOn()

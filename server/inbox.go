@@ -48,8 +48,7 @@ func (l *loop) post(e *envelope) {
 	}
 }
 
-// drain delivers all messages, but in a busyPass those that use the shard, which wait for the next, and writes what they had
-// pushed to connections.
+// drain delivers all messages, but in a busyPass those that use the shard, which wait for the next.
 func (l *loop) drain() {
 	if !l.refusing && len(l.deferred) > 0 {
 		deferred := l.deferred
@@ -67,5 +66,4 @@ func (l *loop) drain() {
 		}
 		e = next
 	}
-	l.flushPushed()
 }

@@ -185,7 +185,7 @@ func shortAge(seconds int64) string {
 
 // latencyAdvice is what LATENCY DOCTOR has to say of each event.
 var latencyAdvice = map[string]string{
-	eventCommand: "Commands that go over many keys (KEYS, FLUSHALL, MGET and DEL of very many) stop a shard while they run: SLOWLOG GET names them.",
+	eventCommand: "Commands on very many keys (MGET and DEL, EXEC of many commands, scripts) stop their shards while they run: SLOWLOG GET names them.",
 	eventFastCommand: "CL.THROTTLE and the other fast commands take well below a microsecond. Where a batch of them takes milliseconds the " +
 		"process was not running: look for other programs on its cores, a CPU quota, swapping, or a stop of the virtual machine.",
 	eventExpireCycle: "A sweep looks at a bounded number of keys. Where it takes milliseconds the process was not running: look for other " +

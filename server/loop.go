@@ -29,10 +29,13 @@ type loop struct {
 	woken         atomic.Bool
 	poller        poller
 
-	now         int64 // the store's clock at the start of the pass, Unix ns
-	ready       []*conn
-	resumed     []*conn // have something left to do in the next pass
-	turns       []*conn // those of this pass
+	now         int64         // the store's clock at the start of the pass, Unix ns
+	ready       []*conn       // of the last wait
+	turns       connQueue     // those that wait for their turn: see turns.go
+	heavy       connQueue     // and those whose turns are long
+	heavyTurn   bool          // this one is a heavy connection's
+	turnSpent   time.Duration // in this turn, on commands that are no calls of a batch
+	chores      []chore
 	conns       map[int64]*conn
 	full        connSet      // those with so much unsent output that they are not read
 	connections atomic.Int64 // assigned to the loop, those on their way to it included
@@ -40,14 +43,15 @@ type loop struct {
 	inputs      bufferPool   // for input that has to wait
 	outputs     bufferPool
 	words       [][]byte // of the command being parsed
+	ownWords    bool     // those being carried out are nobody else's: they last
 	lastName    []byte   // the command word looked up last, which is nearly always the next one too
 	lastCommand *command
-	pushed      []*conn      // have output that nobody has asked for, and that nobody has tried to write
-	behind      []*conn      // may be past their soft limit of output
+	pushed      connQueue    // have output that nobody has asked for, and that nobody has tried to write
+	behind      connSet      // may be past their soft limit of output
 	undelivered atomic.Int64 // bytes of messages that are on their way to the loop
 
 	monitored    bool // somebody monitors
-	monitors     []*conn
+	monitors     connSet
 	monitorCount atomic.Int64
 	feed         []byte // what monitors are to see of the commands since the last batch
 	paused       *clientPause
@@ -92,88 +96,15 @@ func (l *loop) run() {
 			l.judgeFull()
 		}
 		l.drain()
+		l.flushPushed()
 		l.lookAround()
 		l.lookAfterClients()
 		l.pass()
+		l.doChores()
 		more := l.sweep()
 		l.wait(more)
 	}
 	l.owner.release() // for the loops that are still at work
-}
-
-// pass gives every connection that is ready, or was left with commands, one turn: it is read at most once, and one batch
-// of its commands is carried out. What is left has its turn in the next pass, so that those who come meanwhile, at
-// connections and in the inbox, wait for one turn of each of the others and not for all that they have sent.
-func (l *loop) pass() {
-	l.turns, l.resumed = l.resumed, l.turns[:0]
-	for len(l.ready) > 0 || len(l.turns) > 0 {
-		l.stepAside()
-		l.drain()
-		l.lookAround()
-		l.quietNs = l.now
-		b := l.takeBatch()
-		for len(l.turns) > 0 && !b.full() {
-			c := l.turns[len(l.turns)-1]
-			l.turns = l.turns[:len(l.turns)-1]
-			l.serve(b, c)
-		}
-		for len(l.ready) > 0 && !b.full() {
-			c := l.ready[len(l.ready)-1]
-			l.ready = l.ready[:len(l.ready)-1]
-			l.attend(b, c)
-		}
-		l.execute(b)
-		if len(l.feed) > 0 {
-			l.shareFeed()
-		}
-	}
-}
-
-// attend gives a connection that is ready for anything its turn: what waits is sent, and it is served unless it was full.
-// One that is no longer full has been queued for the next pass.
-func (l *loop) attend(b *batch, c *conn) {
-	c.readable = true
-	wasFull := c.full
-	if c.batch == nil && c.stalled() {
-		c.flush()
-	}
-	if !wasFull {
-		l.serve(b, c)
-	}
-}
-
-// serve gives a connection its place in the batch: what it has left to carry out, or else what can be read.
-//
-// That nothing is read before the rest is carried out bounds the input that is held, and means that the end of the
-// input, which a client may send right after its last command, is met after all commands.
-func (l *loop) serve(b *batch, c *conn) {
-	if c.closed || c.closing || c.killed || c.full || c.waiting || c.batch != nil {
-		return // it is queued again when its output is written, the pause over or its batch answered
-	}
-	data, alive := c.in, true
-	if !c.pending {
-		c.readable = false
-		data, alive = l.read(b, c)
-	}
-	if !alive {
-		return
-	}
-	c.batch = b
-	if c.out == nil {
-		c.out = l.outputs.take()
-	}
-	if !c.authenticated {
-		c.limitInput()
-	}
-	rest, pending := l.parse(b, c, data)
-	b.entries = append(b.entries, entry{c, rest, pending})
-}
-
-// requeue has a connection served again if there is something to do for it.
-func (l *loop) requeue(c *conn) {
-	if !c.closed && !c.full && !c.waiting && (c.pending || c.readable) {
-		l.resumed = append(l.resumed, c)
-	}
 }
 
 // read reads once from a connection and returns the input to parse: what was kept, and what came. It returns false
@@ -273,15 +204,24 @@ func (l *loop) idle() bool { return l.now-l.quietNs > int64(idleAfter) }
 // meanwhile.
 func (l *loop) wait(more bool) {
 	timeout := min(tick, l.pauseLeft())
-	if more || len(l.resumed) > 0 || len(l.ready) > 0 {
+	if more || l.hasTurns() || l.pushed.len() > 0 || len(l.chores) > 0 {
 		timeout = 0
 	}
 	l.owner.release()
-	if l.inbox.empty() {
-		l.ready = l.poller.wait(l.ready, timeout, l.idle())
+	if !l.inbox.empty() {
+		timeout = 0 // who floods the inbox must not keep the loop from looking at its connections
 	}
+	l.look(timeout, l.idle())
 	l.acquire()
 	l.woken.Store(false)
+}
+
+// look waits for connections to become ready, and queues them.
+func (l *loop) look(timeout time.Duration, idle bool) {
+	l.ready = l.poller.wait(l.ready[:0], timeout, idle)
+	for _, c := range l.ready {
+		l.rouse(c)
+	}
 }
 
 // register takes a new connection on.
@@ -304,11 +244,11 @@ func (l *loop) close(c *conn) {
 		return
 	}
 	c.closed = true
-	c.out = nil
+	c.out, c.task = nil, nil
 	c.dropUnsent()
 	delete(l.conns, c.id)
 	l.unwatch(c)
-	l.server.pubsub.leave(c)
+	l.leave(c)
 	l.stopMonitoring(c)
 	l.poller.remove(c)
 	c.transport.close()
@@ -357,6 +297,14 @@ func (p *bufferPool) take() []byte {
 		return buffer
 	}
 	return make([]byte, 0, p.size)
+}
+
+// takeFor returns an empty buffer for n bytes: a small one where the pool is empty and they are few.
+func (p *bufferPool) takeFor(n int) []byte {
+	if len(p.free) == 0 {
+		return make([]byte, 0, min(n, p.size))
+	}
+	return p.take()
 }
 
 // give takes a buffer back, unless it is of another size, as one is that a long reply has made grow.

@@ -3,9 +3,11 @@ package server
 import (
 	"bytes"
 	"os"
+	"runtime/debug"
 	"runtime/metrics"
 	"strconv"
 	"sync/atomic"
+	"time"
 )
 
 // memoryUse is what the process holds, in bytes.
@@ -68,6 +70,28 @@ func fieldsOf(path string) [][]byte {
 type memoryWatch struct {
 	startup uint64 // when the server was made
 	peak    atomic.Uint64
+	owes    atomic.Bool // memory is to go back to the system soon
+}
+
+// giveBackBytes is the size of a buffer, or of all that a connection had unsent, from which on its memory goes back to the system.
+// Left to itself the Go runtime keeps it until there is something to collect, which in a large server at rest is long.
+const giveBackBytes = 32 << 20
+
+// letGo has memory of that size go back to the system soon, if it is much. Of several such events in a row one has it done.
+func (m *memoryWatch) letGo(bytes int) {
+	if bytes >= giveBackBytes {
+		m.giveBackSoon()
+	}
+}
+
+func (m *memoryWatch) giveBackSoon() {
+	if m.owes.Swap(true) {
+		return
+	}
+	time.AfterFunc(giveBackDelay, func() {
+		m.owes.Store(false)
+		debug.FreeOSMemory()
+	})
 }
 
 // look notes a peak. The loops' tick calls it, and whoever reads the memory's use.

@@ -29,7 +29,7 @@ func monitor(l *loop, c *conn, _ [][]byte, w *resp.Writer) {
 		return
 	}
 	c.monitoring, c.special = true, true
-	l.monitors = append(l.monitors, c)
+	l.monitors[c] = struct{}{}
 	l.monitorCount.Add(1)
 	l.server.monitors.Add(1)
 	l.monitored = true
@@ -42,20 +42,9 @@ func (l *loop) stopMonitoring(c *conn) {
 		return
 	}
 	c.monitoring = false
-	l.monitors = without(l.monitors, c)
+	delete(l.monitors, c)
 	l.monitorCount.Add(-1)
 	l.server.monitors.Add(-1)
-}
-
-// without returns the connections but for one.
-func without(conns []*conn, c *conn) []*conn {
-	rest := make([]*conn, 0, len(conns))
-	for _, other := range conns {
-		if other != c {
-			rest = append(rest, other)
-		}
-	}
-	return rest
 }
 
 // feedMonitors notes a command that was carried out for a connection. Redis hides administration, and so do we.
@@ -157,7 +146,7 @@ func (l *loop) shareFeed() {
 		target.undelivered.Add(int64(len(feed)))
 		target.post(&envelope{deliver: func(l *loop) {
 			l.undelivered.Add(-int64(len(feed)))
-			for _, c := range l.monitors {
+			for c := range l.monitors {
 				if c.reply != replyOff {
 					c.push(feed)
 				}
@@ -167,7 +156,7 @@ func (l *loop) shareFeed() {
 }
 
 func (l *loop) closeMonitors() {
-	for _, c := range l.monitors {
+	for c := range l.monitors {
 		l.stats.outputLimitCloses++
 		l.close(c)
 	}

@@ -20,12 +20,13 @@ func usage(c *command) error {
 // left of it. pending says that there is more to do once the batch is answered.
 //
 // A command that is no call on one shard is carried out here and now, in its turn: where calls of the connection are
-// before it in the batch, it is held until they are answered. One that may take long ends the connection's turn.
-func (l *loop) parse(b *batch, c *conn, data []byte) (rest []byte, pending bool) {
-	first, stranger := len(b.calls), c.mustAuthenticate()
+// before it in the batch, it is held until they are answered. One that may take long ends the connection's turn, and so does
+// too much of what is no call: others is the number of such commands. See turns.go.
+func (l *loop) parse(b *batch, c *conn, data []byte) (rest []byte, pending bool, others int) {
+	first, keys, stranger := len(b.calls), b.furtherKeys, c.mustAuthenticate()
 	for commands := 0; !c.closing; commands++ {
 		if len(b.calls) == cap(b.calls) || len(c.out) > pauseOutputBytes || stranger && commands == strangerCommands {
-			return data, len(data) > 0 || c.held != nil
+			return data, len(data) > 0 || c.held != nil, others
 		}
 		if l.takesShortCalls(c) {
 			if data = l.addShortCalls(b, c, data); len(b.calls) == cap(b.calls) {
@@ -35,21 +36,26 @@ func (l *loop) parse(b *batch, c *conn, data []byte) (rest []byte, pending bool)
 		words, n, err := l.next(c, data)
 		data = data[n:]
 		if err == resp.ErrIncomplete {
-			return data, false
+			return data, false, others
 		}
-		behindCalls := len(b.calls) > first
+		before := len(b.calls)
+		behindCalls := before > first
 		switch {
 		case err != nil && !behindCalls:
 			l.protocolError(c, err)
-		case err != nil || !l.admit(b, c, words, behindCalls):
+		case err != nil, len(words) > wideWords && n > 0 && !l.heavyTurn, !l.admit(b, c, words, behindCalls):
 			c.hold(words, err)
-			return data, true
-		case l.ranSlow:
+			return data, true, others
+		}
+		if len(b.calls) == before {
+			others++
+		}
+		if l.ranSlow || c.task != nil || l.turnSpent > turnTime || others >= turnCommands || b.furtherKeys-keys > wideWords {
 			l.ranSlow = false
-			return data, len(data) > 0
+			return data, len(data) > 0, others
 		}
 	}
-	return nil, false
+	return nil, false, others
 }
 
 // pauseOutputBytes is how much output a connection may gather before it is written, and the next command is carried out
@@ -65,6 +71,7 @@ const keptWords = 1 << 10
 
 // next returns the connection's next command: the one that was held, or the first of data, of which it takes n bytes.
 func (l *loop) next(c *conn, data []byte) (words [][]byte, n int, err error) {
+	l.ownWords = c.held != nil
 	if held := c.held; held != nil {
 		c.held = nil
 		return held.words, 0, held.err
@@ -83,12 +90,7 @@ type heldCommand struct {
 }
 
 // hold keeps a command. Its words move, since the input that they lie in may be overwritten meanwhile.
-func (c *conn) hold(words [][]byte, err error) {
-	c.held = &heldCommand{words: make([][]byte, len(words)), err: err}
-	for i, word := range words {
-		c.held.words[i] = bytes.Clone(word)
-	}
-}
+func (c *conn) hold(words [][]byte, err error) { c.held = &heldCommand{cloneWords(words), err} }
 
 // protocolError answers input that is no command and closes the connection.
 func (l *loop) protocolError(c *conn, err error) {
@@ -282,7 +284,10 @@ func throttleArguments(cmd *command, words [][]byte) (limit gcra.Limit, quantity
 
 func (l *loop) addKeyed(b *batch, c *conn, cmd *command, words [][]byte, key engine.Key) {
 	call := l.add(b, c, cmd, l.server.shardOfHash(key.Hash))
-	call.key, call.args = key, b.keep(words)
+	call.key, call.args = key, words
+	if !l.ownWords {
+		call.args = b.keep(words)
+	}
 	b.furtherKeys += call.keys() - 1
 }
 
@@ -337,9 +342,15 @@ func (l *loop) oneShard(cmd *command, words [][]byte, first engine.Key) bool {
 
 // shardsOf returns the shards of a command's keys, each once.
 func (l *loop) shardsOf(cmd *command, words [][]byte) []int {
+	k := cmd.keys
+	return l.shardsOfKeys(words[k.first:k.end(len(words))], k.step)
+}
+
+// shardsOfKeys returns the shards of every step-th word, each once.
+func (l *loop) shardsOfKeys(words [][]byte, step int) []int {
 	var shards []int
 	seen := make([]bool, len(l.server.loops))
-	for i := cmd.keys.first; i < cmd.keys.end(len(words)); i += cmd.keys.step {
+	for i := 0; i < len(words); i += step {
 		if shard := l.server.shardOfKey(words[i]); !seen[shard] {
 			seen[shard] = true
 			shards = append(shards, shard)

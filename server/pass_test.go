@@ -45,8 +45,10 @@ func newScriptedLoop(t testing.TB, connections, depth, keys int) (*loop, []*conn
 
 func runPass(l *loop, conns []*conn) {
 	l.now = l.server.clock.now()
-	l.ready = append(l.ready[:0], conns...)
-	for l.pass(); len(l.resumed) > 0; {
+	for _, c := range conns {
+		l.rouse(c)
+	}
+	for l.pass(); l.hasTurns(); {
 		l.pass()
 	}
 }

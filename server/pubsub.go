@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/cellserver/cellserver/internal/glob"
 	"github.com/cellserver/cellserver/resp"
@@ -29,31 +30,45 @@ const (
 	channelKinds
 )
 
-// A connSet is a set of connections.
-type connSet map[*conn]struct{}
-
 // pubsub is the registry of subscriptions.
 type pubsub struct {
 	mu          sync.Mutex
-	subscribers [channelKinds]map[string]connSet // by name; none is empty
+	subscribers [channelKinds]map[string]subscribers // by name; none is empty
+}
+
+// subscribers are the connections, by their subscriptions, that have subscribed to a name.
+type subscribers map[*subscriptions]struct{}
+
+// count returns how many they are.
+func (s subscribers) count() (n int) {
+	for subs := range s {
+		if !subs.over.Load() {
+			n++
+		}
+	}
+	return n
 }
 
 func newPubsub() *pubsub {
 	p := &pubsub{}
 	for kind := range p.subscribers {
-		p.subscribers[kind] = make(map[string]connSet)
+		p.subscribers[kind] = make(map[string]subscribers)
 	}
 	return p
 }
 
 // subscriptions are the names that a connection has subscribed to.
-type subscriptions [channelKinds]map[string]struct{}
+type subscriptions struct {
+	conn  *conn
+	names [channelKinds]map[string]struct{}
+	over  atomic.Bool // the connection has left all; the registry may not know yet
+}
 
 func (s *subscriptions) count(kind channelKind) int {
 	if s == nil {
 		return 0
 	}
-	return len(s[kind])
+	return len(s.names[kind])
 }
 
 // told is the number that confirmations tell: channels and patterns are counted together, shard channels apart.
@@ -66,60 +81,71 @@ func (s *subscriptions) told(kind channelKind) int {
 
 func (s *subscriptions) has(kind channelKind, name string) (found bool) {
 	if s != nil {
-		_, found = s[kind][name]
+		_, found = s.names[kind][name]
 	}
 	return found
 }
 
-// names returns the names of a kind, sorted.
-func (s *subscriptions) names(kind channelKind) []string {
+// sorted returns the names of a kind, sorted.
+func (s *subscriptions) sorted(kind channelKind) []string {
 	if s == nil {
 		return nil
 	}
-	return slices.Sorted(maps.Keys(s[kind]))
+	return slices.Sorted(maps.Keys(s.names[kind]))
 }
 
 // subscribe subscribes a connection, where it has not already.
 func (p *pubsub) subscribe(c *conn, kind channelKind, name string) {
 	c.special = true
 	if c.subs == nil {
-		c.subs = &subscriptions{}
+		c.subs = &subscriptions{conn: c}
 	}
-	if c.subs[kind] == nil {
-		c.subs[kind] = make(map[string]struct{})
+	if c.subs.names[kind] == nil {
+		c.subs.names[kind] = make(map[string]struct{})
 	}
-	c.subs[kind][name] = struct{}{}
+	c.subs.names[kind][name] = struct{}{}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.subscribers[kind][name] == nil {
-		p.subscribers[kind][name] = make(connSet)
+		p.subscribers[kind][name] = make(subscribers)
 	}
-	p.subscribers[kind][name][c] = struct{}{}
+	p.subscribers[kind][name][c.subs] = struct{}{}
 }
 
 // unsubscribe ends a subscription, if there is one.
 func (p *pubsub) unsubscribe(c *conn, kind channelKind, name string) {
-	if !c.subs.has(kind, name) {
+	subs := c.subs
+	if !subs.has(kind, name) {
 		return
 	}
-	delete(c.subs[kind], name)
-	if c.subs.told(plainChannel)+c.subs.told(shardChannel) == 0 {
+	delete(subs.names[kind], name)
+	if subs.told(plainChannel)+subs.told(shardChannel) == 0 {
 		c.subs = nil
 	}
+	p.remove(subs, kind, name)
+}
+
+// remove takes a subscription out of the registry.
+func (p *pubsub) remove(subs *subscriptions, kind channelKind, name string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	delete(p.subscribers[kind][name], c)
+	delete(p.subscribers[kind][name], subs)
 	if len(p.subscribers[kind][name]) == 0 {
 		delete(p.subscribers[kind], name)
 	}
 }
 
-// leave ends all subscriptions of a connection.
-func (p *pubsub) leave(c *conn) {
+// leave ends all subscriptions of a connection of the loop. The registry learns of them a piece at a time.
+func (l *loop) leave(c *conn) {
+	subs := c.subs
+	if subs == nil {
+		return
+	}
+	c.subs = nil
+	subs.over.Store(true)
 	for kind := range channelKinds {
-		for _, name := range c.subs.names(kind) {
-			p.unsubscribe(c, kind, name)
-		}
+		names := slices.Collect(maps.Keys(subs.names[kind]))
+		l.do(inPieces(names, pieceLength, func(name string) { l.server.pubsub.remove(subs, kind, name) }))
 	}
 }
 
@@ -128,8 +154,8 @@ func (p *pubsub) channels(kind channelKind, pattern []byte) []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	var names []string
-	for name := range p.subscribers[kind] {
-		if pattern == nil || glob.Match(pattern, []byte(name)) {
+	for name, subscribers := range p.subscribers[kind] {
+		if (pattern == nil || glob.Match(pattern, []byte(name))) && subscribers.count() > 0 {
 			names = append(names, name)
 		}
 	}
@@ -143,23 +169,28 @@ func (p *pubsub) counts(kind channelKind, names [][]byte) []int {
 	defer p.mu.Unlock()
 	counts := make([]int, len(names))
 	for i, name := range names {
-		counts[i] = len(p.subscribers[kind][string(name)])
+		counts[i] = p.subscribers[kind][string(name)].count()
 	}
 	return counts
 }
 
 // size returns how many different names of a kind have subscribers.
-func (p *pubsub) size(kind channelKind) int {
+func (p *pubsub) size(kind channelKind) (names int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return len(p.subscribers[kind])
+	for _, subscribers := range p.subscribers[kind] {
+		if subscribers.count() > 0 {
+			names++
+		}
+	}
+	return names
 }
 
 // any says whether there are subscriptions at all.
 func (p *pubsub) any() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return slices.ContainsFunc(p.subscribers[:], func(names map[string]connSet) bool { return len(names) > 0 })
+	return slices.ContainsFunc(p.subscribers[:], func(names map[string]subscribers) bool { return len(names) > 0 })
 }
 
 // A message is what was published.
@@ -193,9 +224,13 @@ func (s *Server) publish(kind channelKind, channel, payload []byte) (receivers i
 	defer p.mu.Unlock()
 	deliveries := make([]*delivery, len(s.loops))
 	m := &message{kind: kind}
-	add := func(kind channelKind, name string, subscribers connSet) {
-		receivers += len(subscribers)
-		for c := range subscribers {
+	add := func(kind channelKind, name string, subscribers subscribers) {
+		for subs := range subscribers {
+			if subs.over.Load() {
+				continue
+			}
+			receivers++
+			c := subs.conn
 			d := deliveries[c.loop.index]
 			if d == nil {
 				d = &delivery{message: m}

@@ -151,16 +151,18 @@ func (s *Server) newLoop(index int) (*loop, error) {
 		return nil, fmt.Errorf("cannot start event loop %d: %w", index, err)
 	}
 	return &loop{
-		server:  s,
-		index:   index,
-		loading: true,
-		stats:   newLoopStats(len(s.commands.all)),
-		engine:  engine.New(s.hasher),
-		poller:  p,
-		conns:   make(map[int64]*conn),
-		full:    make(connSet),
-		inputs:  bufferPool{size: readBytes, most: keptInputs},
-		outputs: bufferPool{size: outputBytes, most: keptOutputs},
+		server:   s,
+		index:    index,
+		loading:  true,
+		stats:    newLoopStats(len(s.commands.all)),
+		engine:   engine.New(s.hasher),
+		poller:   p,
+		conns:    make(map[int64]*conn),
+		full:     make(connSet),
+		behind:   make(connSet),
+		monitors: make(connSet),
+		inputs:   bufferPool{size: readBytes, most: keptInputs},
+		outputs:  bufferPool{size: outputBytes, most: keptOutputs},
 	}, nil
 }
 

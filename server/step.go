@@ -22,7 +22,13 @@ func (l *loop) carryOut(c *conn, cmd *command, words [][]byte, w *resp.Writer) {
 		l.carryOutKeyed(c, cmd, words, w)
 	}
 	l.bookedTo = l.server.clock.uptime()
-	l.bookOne(c, cmd, words, l.bookedTo-began)
+	spent := l.bookedTo - began
+	l.turnSpent += spent
+	if c.task != nil {
+		c.task.book(spent) // it has just begun, and is counted when it is done
+	} else {
+		l.bookOne(c, cmd, words, spent)
+	}
 }
 
 func (l *loop) carryOutKeyed(c *conn, cmd *command, words [][]byte, w *resp.Writer) {

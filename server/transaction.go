@@ -1,10 +1,9 @@
 package server
 
 import (
-	"bytes"
-	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/cellserver/cellserver/engine"
 	"github.com/cellserver/cellserver/resp"
@@ -23,7 +22,24 @@ type queuedCommand struct {
 }
 
 // watchedKeys are the keys of one shard that a connection watches, and what they looked like when it began to.
-type watchedKeys map[*engine.Watch]engine.Glimpse
+type watchedKeys struct {
+	list  []watchedKey
+	known map[*engine.Watch]struct{}
+}
+
+type watchedKey struct {
+	watch *engine.Watch
+	seen  engine.Glimpse
+}
+
+// newWatched returns an empty list for each shard, with room for its part of so many keys.
+func newWatched(shards, keys int) []watchedKeys {
+	watched := make([]watchedKeys, shards)
+	for shard := range watched {
+		watched[shard] = watchedKeys{make([]watchedKey, 0, keys/shards), make(map[*engine.Watch]struct{}, keys/shards)}
+	}
+	return watched
+}
 
 const (
 	errExecAborted    = "EXECABORT Transaction discarded because of previous errors."
@@ -49,13 +65,11 @@ func (c *conn) queues(cmd *command) bool {
 // queue puts a command into the connection's transaction. A client that queues without end is closed at the size at
 // which its unparsed input would be.
 func (l *loop) queue(c *conn, cmd *command, words [][]byte) {
-	kept := make([][]byte, len(words))
-	for i, word := range words {
-		kept[i] = bytes.Clone(word)
+	for _, word := range words {
 		c.multi.bytes += len(word)
 	}
 	c.multi.bytes += queuedCommandCost
-	c.multi.commands = append(c.multi.commands, queuedCommand{cmd, kept})
+	c.multi.commands = append(c.multi.commands, queuedCommand{cmd, cloneWords(words)})
 	if c.multi.bytes > l.server.config().MaxQueryBytes {
 		l.stats.queryLimitCloses++
 		c.closing = true
@@ -137,7 +151,7 @@ func (l *loop) shardsOfTransaction(c *conn) []int {
 		l.addShards(used, queued.command, queued.words)
 	}
 	for shard, watched := range c.watched {
-		if len(watched) > 0 {
+		if len(watched.list) > 0 {
 			used[shard] = true
 		}
 	}
@@ -153,8 +167,8 @@ func (l *loop) shardsOfTransaction(c *conn) []int {
 func (l *loop) watchedChanged(c *conn) bool {
 	for shard, watched := range c.watched {
 		e := l.server.loops[shard].engine
-		for key, seen := range watched {
-			if e.HasChanged(key, seen) {
+		for _, key := range watched.list {
+			if e.HasChanged(key.watch, key.seen) {
 				return true
 			}
 		}
@@ -167,30 +181,45 @@ func watch(l *loop, c *conn, args [][]byte, w *resp.Writer) {
 		w.Error(errWatchInMulti)
 		return
 	}
-	l.exclusively(l.shardsOf(c.last, args), func() {
-		for _, word := range args[1:] {
-			l.watch(c, l.server.key(c.db, word))
-		}
-	})
-	w.OK()
+	l.inSteps(c, args, w, &watching{})
 }
 
-// watch has a connection watch a key, unless it does already. The loop has the key's shard.
-func (l *loop) watch(c *conn, key engine.Key) {
+// watching is WATCH. Each key is watched from the step on that comes to it, and all are before the reply.
+type watching struct{ done int } // keys
+
+func (t *watching) step(l *loop, c *conn, words [][]byte, _ *resp.Writer, until time.Duration) (done bool) {
+	keys := words[1:]
 	if c.watched == nil {
-		c.watched = make([]watchedKeys, len(l.server.loops))
+		c.watched = newWatched(len(l.server.loops), len(keys))
 	}
+	for next := true; next; next = t.done < len(keys) && l.server.clock.uptime() < until {
+		some := keys[t.done:min(len(keys), t.done+pieceLength)]
+		l.exclusively(l.shardsOfKeys(some, 1), func() {
+			for _, key := range some {
+				l.watch(c, key)
+			}
+		})
+		t.done += len(some)
+	}
+	return t.done == len(keys)
+}
+
+func (t *watching) reply(w *resp.Writer) { w.OK() }
+
+func (t *watching) gathered() *gathering { return nil }
+
+// watch has a connection watch a key, if it does not already. The loop has the key's shard.
+func (l *loop) watch(c *conn, name []byte) {
+	key := l.server.key(c.db, name)
 	shard := l.server.shardOfHash(key.Hash)
-	if c.watched[shard] == nil {
-		c.watched[shard] = make(watchedKeys)
-	}
-	e := l.server.loops[shard].engine
+	e, keys := l.server.loops[shard].engine, &c.watched[shard]
 	watch := e.Watch(key)
-	if _, already := c.watched[shard][watch]; already {
+	if _, already := keys.known[watch]; already {
 		e.Unwatch(watch)
 		return
 	}
-	c.watched[shard][watch] = e.Glimpse(watch)
+	keys.known[watch] = struct{}{}
+	keys.list = append(keys.list, watchedKey{watch, e.Glimpse(watch)})
 }
 
 func unwatch(l *loop, c *conn, _ [][]byte, w *resp.Writer) {
@@ -198,29 +227,15 @@ func unwatch(l *loop, c *conn, _ [][]byte, w *resp.Writer) {
 	w.OK()
 }
 
-// unwatchPiece is how many keys are let go of between two batches: some 20 microseconds' work.
-const unwatchPiece = 256
-
 // unwatch lets go of all keys that the connection watches. Each shard's own loop does that when it comes to it, a piece at a
 // time: nothing waits for it, and it may be called where no shard can be taken.
 func (l *loop) unwatch(c *conn) {
 	for shard, watched := range c.watched {
-		if len(watched) > 0 {
-			l.server.loops[shard].unwatchLater(slices.Collect(maps.Keys(watched)))
+		if len(watched.list) > 0 {
+			l.server.loops[shard].post(&envelope{onShard: true, deliver: func(l *loop) {
+				l.do(inPieces(watched.list, pieceLength, func(key watchedKey) { l.engine.Unwatch(key.watch) }))
+			}})
 		}
 	}
 	c.watched = nil
-}
-
-// unwatchLater has the loop let go of keys of its shard.
-func (l *loop) unwatchLater(keys []*engine.Watch) {
-	l.post(&envelope{onShard: true, deliver: func(l *loop) {
-		piece := keys[:min(len(keys), unwatchPiece)]
-		for _, key := range piece {
-			l.engine.Unwatch(key)
-		}
-		if rest := keys[len(piece):]; len(rest) > 0 {
-			l.unwatchLater(rest)
-		}
-	}})
 }

@@ -183,7 +183,7 @@ func TestManyWatchedKeys(t *testing.T) {
 		s := startServer(t, configure)
 		c, other := dial(t, s), dial(t, s)
 		words := []string{"WATCH"}
-		for i := range 3*unwatchPiece + 1 {
+		for i := range 3*pieceLength + 1 {
 			words = append(words, fmt.Sprint("k", i))
 		}
 		last := words[len(words)-1]
@@ -204,7 +204,7 @@ func TestManyWatchedKeys(t *testing.T) {
 					t.Fatal(got)
 				}
 			}
-			if got := watched(); got != 3*unwatchPiece+1 {
+			if got := watched(); got != 3*pieceLength+1 {
 				t.Errorf("%d keys are watched", got)
 			}
 			if change {

@@ -45,6 +45,13 @@ type unsent struct {
 	written int      // bytes of buffers[0]
 	bytes   int      // that are not written
 	held    int      // bytes of memory: the capacity of the buffers
+	most    int      // that was held since there was nothing unsent
+}
+
+// add queues a buffer.
+func (u *unsent) add(buffer []byte) {
+	u.buffers = append(u.buffers, buffer)
+	u.bytes += len(buffer)
 }
 
 // stalled says that output waits for the peer to read.
@@ -81,6 +88,7 @@ func (c *conn) setAside(written int) {
 // holdUnsent notes that unsent output takes so many bytes of memory more.
 func (c *conn) holdUnsent(more int) {
 	c.unsent.held += more
+	c.unsent.most = max(c.unsent.most, c.unsent.held)
 	c.loop.server.unsentMemory.Add(int64(more))
 }
 
@@ -107,12 +115,15 @@ func (c *conn) sendUnsent() error {
 		}
 	}
 	u.buffers = nil
+	c.loop.server.memory.letGo(u.most)
+	u.most = 0
 	return nil
 }
 
 // dropUnsent forgets what is unsent, at the connection's end.
 func (c *conn) dropUnsent() {
 	c.holdUnsent(-c.unsent.held)
+	c.loop.server.memory.letGo(c.unsent.most)
 	c.unsent = unsent{}
 	delete(c.loop.full, c)
 }
