@@ -59,12 +59,12 @@ type conn struct {
 	unsent unsent // that before it, as far as it could not be written
 
 	batch    *batch // holds an entry of this connection
+	task     *task  // that it is at; nil: none
 	pending  bool   // c.in or c.held has commands to carry out; nothing is read before they are
 	readable bool   // became readable when it could not be read
 	queued   bool   // waits for a turn: in loop.turns or loop.heavy
 	roused   bool   // something has happened to the transport since the last turn
 	heavy    bool   // its turns are long: see turns.go
-	task     *task  // that it is at; nil: none
 	full     bool   // so much output waits for the peer to read that nothing is read meanwhile; in loop.full
 	awaits   interest
 	waiting  bool // the next command waits for the end of a pause, or of the server; nothing is read meanwhile

@@ -9,9 +9,9 @@ import "time"
 // one of them is served. So others wait for one long command and not for one of each client that sends such, and a
 // connection's work, not the number of its commands, decides how often it is served.
 //
-// A connection is heavy when its turn is used up by commands other than CL.THROTTLE, when it has sent, or is sending, a
-// very long command, as long as it has a task, and while it has output that the peer did not take at once. It is light again
-// after a turn that was short.
+// A connection is heavy when its turn was used up, by time, by the number of commands or by a batch of its own with more to
+// come; when it has sent, or is sending, a very long command; as long as it has a task, and while it has output that the peer
+// did not take at once. It is light again after a turn that was short.
 
 const (
 	// turnTime is how long a connection's commands may take, those of a batch aside, before its turn ends. Most commands take
@@ -87,6 +87,7 @@ func (l *loop) hasTurns() bool { return l.turns.len()+l.heavy.len() > 0 }
 // most once, and one batch of its commands is carried out. What is left has its turn in the next pass, so that those who come
 // meanwhile, at connections and in the inbox, wait for one turn of each of the others and not for all that they have sent.
 func (l *loop) pass() {
+	heavy := l.heavy.len()                                      // not those who become so in this pass: they have their turn now
 	for left := l.turns.len(); left > 0 && l.turns.len() > 0; { // a busyPass in between takes them all
 		b := l.beginBatch()
 		for ; left > 0 && l.turns.len() > 0 && !b.full(); left-- {
@@ -94,12 +95,11 @@ func (l *loop) pass() {
 		}
 		l.endBatch(b)
 	}
-	left := l.heavy.len()
-	if left == 0 {
+	if heavy == 0 {
 		return
 	}
 	l.heavyTurn = true
-	for began := l.server.clock.uptime(); left > 0 && l.heavy.len() > 0 && l.server.clock.uptime()-began < heavyTime; left-- {
+	for began := l.server.clock.uptime(); heavy > 0 && l.heavy.len() > 0 && l.server.clock.uptime()-began < heavyTime; heavy-- {
 		b := l.beginBatch()
 		l.serve(b, l.heavy.pop())
 		l.endBatch(b)
@@ -164,7 +164,8 @@ func (l *loop) serve(b *batch, c *conn) {
 	rest, pending, others := l.parse(b, c, data)
 	b.entries = append(b.entries, entry{c, rest, pending})
 	if others > 0 || len(b.calls) > calls {
-		c.heavy = l.turnSpent > turnTime || others >= turnCommands || b.furtherKeys-keys > wideWords || c.task != nil
+		c.heavy = l.turnSpent > turnTime || others >= turnCommands || b.furtherKeys-keys > wideWords || c.task != nil ||
+			pending && len(b.calls)-calls == cap(b.calls)
 	}
 	c.heavy = c.heavy || c.held != nil && len(c.held.words) > wideWords || !pending && len(rest) > wideBytes
 }

@@ -173,6 +173,24 @@ func TestHeavyConnectionsShareAPass(t *testing.T) {
 	}
 }
 
+// TestPipelinesAreHeavy: a connection that sends more than a batch at a time waits behind those that do not.
+func TestPipelinesAreHeavy(t *testing.T) {
+	s := newStage(t)
+	c, _ := s.join()
+	call := encode("CL.THROTTLE", "k", "1000", "1", "60")
+	for _, row := range []struct {
+		calls int
+		heavy bool
+	}{{batchCalls, false}, {batchCalls + 1, true}, {1, false}} {
+		s.say(c, strings.Repeat(call, row.calls))
+		s.turn()
+		if c.heavy != row.heavy {
+			t.Errorf("after the first turn of %d calls it is heavy: %v", row.calls, c.heavy)
+		}
+		s.rest()
+	}
+}
+
 // TestTurnsEndByWork: a connection that sends very many small commands has many turns, whatever they are.
 func TestTurnsEndByWork(t *testing.T) {
 	for _, commands := range []string{
