@@ -5,6 +5,7 @@ import (
 	"runtime/debug"
 	"runtime/metrics"
 	"strings"
+	"time"
 
 	"github.com/cellserver/cellserver/resp"
 )
@@ -98,11 +99,42 @@ func diagnose(m memoryUse, data, peak uint64) string {
 	return strings.Join(findings, "\n") + "\n"
 }
 
-// memoryPurge collects garbage and gives unused memory back to the system. The loop waits for it, as Redis does.
-func memoryPurge(_ *loop, _ *conn, _ [][]byte, w *resp.Writer) {
-	debug.FreeOSMemory()
-	w.OK()
+// memoryPurge collects garbage and gives unused memory back to the system. The connection waits for it, and nobody else.
+func memoryPurge(l *loop, c *conn, args [][]byte, w *resp.Writer) {
+	l.inSteps(c, args, w, &purging{})
 }
+
+type purging struct{ begun, done bool }
+
+// step has a goroutine do it, which may take some 100 ms, and leaves the connection alone until then.
+func (t *purging) step(l *loop, c *conn, _ [][]byte, _ *resp.Writer, until time.Duration) (done bool) {
+	switch {
+	case until == atOnce:
+		debug.FreeOSMemory()
+		return true
+	case !t.begun:
+		t.begun, c.waiting = true, true
+		c.updateInterest()
+		go func() {
+			debug.FreeOSMemory()
+			l.post(&envelope{deliver: func(l *loop) { t.end(l, c) }})
+		}()
+	}
+	return t.done
+}
+
+// end has the connection go on.
+func (t *purging) end(l *loop, c *conn) {
+	if !c.closed {
+		t.done, c.waiting = true, false
+		c.updateInterest()
+		l.requeue(c)
+	}
+}
+
+func (t *purging) reply(w *resp.Writer) { w.OK() }
+
+func (t *purging) gathered() *gathering { return nil }
 
 // memoryMallocStats answers with all that the Go runtime tells about its memory.
 func memoryMallocStats(_ *loop, _ *conn, _ [][]byte, w *resp.Writer) {

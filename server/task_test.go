@@ -391,3 +391,32 @@ func TestScanCountIsBounded(t *testing.T) {
 		}
 	}
 }
+
+// TestPurgeKeepsNobodyWaiting: MEMORY PURGE is answered when it is done, in its turn, and others are answered meanwhile.
+func TestPurgeKeepsNobodyWaiting(t *testing.T) {
+	s := newStage(t)
+	c, transport := s.join()
+	other, _ := s.join()
+	s.say(c, encode("MEMORY", "PURGE")+encode("PING"))
+	s.turn()
+	if transport.got.Len() > 0 || !c.waiting {
+		t.Errorf("before it is done: %q", transport.got.String())
+	}
+	if got := s.ask(other, "PING"); got != "+PONG\r\n" {
+		t.Errorf("another gets %q", got)
+	}
+	eventually(t, "the purge is done", func() bool {
+		s.rest()
+		return transport.got.String() == "+OK\r\n+PONG\r\n"
+	})
+	s.ask(c, "MULTI")
+	s.ask(c, "MEMORY", "PURGE")
+	if got := s.ask(c, "EXEC"); got != "*1\r\n+OK\r\n" {
+		t.Errorf("in a transaction: %q", got)
+	}
+	s.say(c, encode("MEMORY", "PURGE"))
+	s.turn()
+	s.close(c)
+	eventually(t, "the end is told", func() bool { return !s.inbox.empty() })
+	s.rest()
+}
