@@ -1,8 +1,8 @@
-# Shortcuts. All but compare, durability and clients need Go alone; ci installs what it needs (Debian, as root).
+# Shortcuts. All but compare, durability, bystander and clients need Go alone; ci installs what it needs (Debian, as root).
 
 FUZZTIME ?= 1000000x
 
-.PHONY: build test race fuzz bench compare durability clients lint ci
+.PHONY: build test race fuzz bench compare durability bystander clients lint ci
 
 # Without cgo the binary is static, so that it runs in a container that has nothing else. Go would link libc for looking up the
 # names of hosts, which it can do by itself.
@@ -29,6 +29,9 @@ durability:
 	go run ./bench/compare load
 	go run ./bench/compare load -keys 10000000 -rounds 1
 	go run ./bench/compare snapshot -rounds 3
+
+bystander:
+	go run ./bench/compare bystander
 
 clients:
 	compat_test/clients/install
