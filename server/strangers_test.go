@@ -110,7 +110,7 @@ func TestStrangersTurn(t *testing.T) {
 	l.conns[c.id] = c
 	turn := func(commands int) (carriedOut int, pending bool) {
 		b := l.takeBatch()
-		rest, pending , _ := l.parse(b, c, []byte(strings.Repeat("GET k\r\n", commands)))
+		rest, pending, _ := l.parse(b, c, []byte(strings.Repeat("GET k\r\n", commands)))
 		b.reset()
 		return commands - len(rest)/len("GET k\r\n"), pending
 	}
