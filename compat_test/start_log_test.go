@@ -85,7 +85,7 @@ func TestStartIsTold(t *testing.T) {
 		fmt.Sprintf(" * Running mode=standalone, port=%d.\n", port),
 		fmt.Sprintf(" * Persistence: dir=%s, dbfilename=dump.rdb, save=\"3600 1 300 100 60 10000\", appendonly=no\n", folder),
 		" # Server initialized\n",
-		" * DB loaded from " + filepath.Join(folder, "dump.rdb") + ": 1 entries",
+		" * DB loaded from " + filepath.Join(folder, "dump.rdb") + ": 1 keys (1 entries read, 0 CL.THROTTLE calls applied, 0 expired entries left out) in ",
 		fmt.Sprintf(" * cellserver 0.1.0 serves tcp 127.0.0.1:%d, tls 127.0.0.1:%d, unix %s (shards: 1)\n", port, tlsPort, socket),
 		" * Ready to accept connections\n",
 		" * The server is now ready to accept connections at " + socket + "\n",

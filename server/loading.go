@@ -235,16 +235,20 @@ func (l *load) finish(found *persistence.Loaded) {
 		return
 	}
 	s.clock.notBefore(found.ClockNanos - l.putBackNanos)
-	changes := uint64(0)
+	changes, keys := uint64(0), 0
 	for _, e := range l.engines {
 		e.Advance(s.clock.now())
 		changes += e.Stats().Changes
+		for db := range l.config.Databases {
+			keys += e.Len(db)
+		}
 	}
 	if l.putBackNanos > 0 {
 		changes = 0 // the files have other TATs
 	}
 	s.snapshots.loaded(found.Found, changes)
-	s.log.notice("DB loaded from %s: %d entries and records, %d expired ones left out, in %.3f seconds", found.From, found.Entries, found.Expired, time.Since(s.loading.began).Seconds())
+	s.log.notice("DB loaded from %s: %d keys (%d entries read, %d CL.THROTTLE calls applied, %d expired entries left out) in %.3f seconds",
+		found.From, keys, found.Entries, found.Throttles, found.Expired, time.Since(s.loading.began).Seconds())
 	if found.TornBytes > 0 {
 		s.log.warning("%s ends amid a command: its last %d bytes are cut off, with %d whole commands among them", found.TornFile, found.TornBytes, found.TornRecords)
 	}

@@ -226,6 +226,25 @@ func TestWhatIsLeftOutIsKept(t *testing.T) {
 	}
 }
 
+// TestLoadTellsKeys: the line on a load says how many keys there are, whether they come from entries or from calls.
+func TestLoadTellsKeys(t *testing.T) {
+	call := func(key string) string { return encode("CL.THROTTLE", key, "15", "1", "3600") }
+	tat := time.Now().Add(time.Hour)
+	dir := t.TempDir()
+	content := fmt.Sprintf("#TS:%d\r\n", time.Now().Unix()) + encode("SELECT", "0") + call("a") + call("a") + call("b") +
+		encode("SELECT", "9") + call("a") + encode("SET", "c", fmt.Sprint(tat.UnixNano()), "PXAT", fmt.Sprint(tat.UnixMilli())) +
+		encode("SET", "dead", "1600000000000000000", "PXAT", "1600000000000")
+	if err := os.WriteFile(filepath.Join(dir, "appendonly.aof"), []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	startServer(t, func(c *Config) { c.Dir, c.AppendOnly, c.LogFile = dir, true, filepath.Join(dir, "log") })
+	log, err := os.ReadFile(filepath.Join(dir, "log"))
+	want := "DB loaded from the append only file: 4 keys (1 entries read, 4 CL.THROTTLE calls applied, 1 expired entries left out) in "
+	if err != nil || !strings.Contains(string(log), want) {
+		t.Errorf("no %q, %v, in\n%s", want, err, log)
+	}
+}
+
 // TestLogOfRenamedCommands: a log of Redis is read by the names that its rename-command lines, which are ours too, have given.
 func TestLogOfRenamedCommands(t *testing.T) {
 	now := time.Now()
