@@ -75,8 +75,12 @@ func shutdown(l *loop, c *conn, args [][]byte, w *resp.Writer) {
 }
 
 // EndFor has the server end in order for a signal, SIGINT or SIGTERM, as SHUTDOWN does with the options that the signal stands for: where the keyspace can't be saved it stays at work, as Redis
-// does, since what is in memory is all there is. A script that is running is ended first.
+// does, since what is in memory is all there is. A script that is running is ended first. Where the end is under way already, a signal
+// changes nothing.
 func (s *Server) EndFor(signal string) {
+	if s.endsSoon() {
+		return
+	}
 	s.log.warning("Received %s scheduling shutdown...", signal)
 	s.scripting.runtime.Stop()
 	s.loops[0].post(&envelope{onShard: true, deliver: func(l *loop) {
@@ -88,9 +92,13 @@ func (s *Server) EndFor(signal string) {
 }
 
 // saveBeforeEnd makes the keyspace durable for SHUTDOWN, by SAVE in any case and otherwise where there are save points. It is
-// done here, where an error can still be told; a change that another connection makes before the end is saved then.
+// done here, where an error can still be told; a change that another connection makes before the end is saved then. Only the first
+// that asks for the end has a say in that.
 func (l *loop) saveBeforeEnd(options shutdownOptions) (err error) {
 	s := l.server
+	if s.endsSoon() {
+		return nil
+	}
 	switch {
 	case options.noSave || l.loading: // what is loaded so far is less than what is on disk
 		s.savingAtEnd.Store(saveNever)
@@ -119,3 +127,13 @@ func (l *loop) saveBeforeEnd(options shutdownOptions) (err error) {
 func (s *Server) EndRequested() <-chan struct{} { return s.endRequested }
 
 func (s *Server) requestEnd() { s.endOnce.Do(func() { close(s.endRequested) }) }
+
+// endsSoon says whether the end was asked for, and nothing can keep the server from it.
+func (s *Server) endsSoon() bool {
+	select {
+	case <-s.endRequested:
+		return true
+	default:
+		return s.closing.Load()
+	}
+}

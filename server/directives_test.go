@@ -205,3 +205,33 @@ func TestOptionsOfSignals(t *testing.T) {
 		}
 	}
 }
+
+// TestSecondSignalChangesNothing: the keyspace is saved once, however often the end is asked for. A signal after an end that failed
+// is another attempt.
+func TestSecondSignalChangesNothing(t *testing.T) {
+	s := startServer(t, func(c *Config) {
+		readLines(t, c, "save 3600 1")
+		c.LogFile = filepath.Join(c.Dir, "log")
+	})
+	client := dial(t, s)
+	client.run("CL.THROTTLE k 15 1 3600")
+	inTheWay := filepath.Join(s.config().Dir, "temp-dump.rdb")
+	if err := os.Mkdir(inTheWay, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	s.EndFor("SIGTERM")
+	client.run("PING") // its loop has done what the signal asked for
+	if err := os.Remove(inTheWay); err != nil {
+		t.Fatal(err)
+	}
+	for range 3 { // without a wait between them: the later ones come while the first saves
+		s.EndFor("SIGTERM")
+	}
+	client.run("PING")
+	s.EndFor("SIGINT")
+	client.run("PING")
+	log, err := os.ReadFile(s.config().LogFile)
+	if saves := strings.Count(string(log), "Saving the final RDB snapshot"); err != nil || saves != 2 || strings.Contains(string(log), "SIGINT") {
+		t.Errorf("%d attempts to save, want one that fails and one that does not; %v\n%s", saves, err, log)
+	}
+}
