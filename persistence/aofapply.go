@@ -109,7 +109,7 @@ func (r *aofReader) leaveOutCommand(name []byte) error {
 	r.loaded.OtherCommands++
 	r.loaded.commands.add(bytes.ToUpper(name[:min(len(name), maxNameBytes)]))
 	if r.options.Strict {
-		return fmt.Errorf("%w: the command %q", errStrict, name[:min(len(name), maxExampleBytes)])
+		return fmt.Errorf("it holds commands that change no limiter keys, and %w: %s; cellserver check tells more", errStrict, quoteExample(name))
 	}
 	return nil
 }
@@ -170,7 +170,7 @@ func (r *aofReader) relative(millis int64) int64 {
 // store gives the key a value. Whatever it is, it is in place of what was there.
 func (r *aofReader) store(key, value []byte, expiryMillis int64) error {
 	if len(key) > MaxKeyBytes {
-		return r.leaveOut(&r.loaded.LongKeys, nil)
+		return r.leaveOut(&r.loaded.LongKeys, key)
 	}
 	tatNanos, v := judge(value, expiryMillis, r.options.NowNanos)
 	if v == otherKey {
@@ -196,7 +196,7 @@ func (r *aofReader) put(key []byte, tatNanos int64, v verdict) {
 // restore has the expiry beside the value: milliseconds, 0 for none.
 func (r *aofReader) restore(args [][]byte) error {
 	if len(args[1]) > MaxKeyBytes {
-		return r.leaveOut(&r.loaded.LongKeys, nil)
+		return r.leaveOut(&r.loaded.LongKeys, args[1])
 	}
 	expiry := int64(NoExpiry)
 	if ttl, ok := resp.ParseRedisInt(args[2]); ok && ttl > 0 {
@@ -291,7 +291,7 @@ func (r *aofReader) throttle(args [][]byte) error {
 		return r.leaveOutCommand(args[0])
 	}
 	if len(args[1]) > MaxKeyBytes {
-		return r.leaveOut(&r.loaded.LongKeys, nil)
+		return r.leaveOut(&r.loaded.LongKeys, args[1])
 	}
 	h := r.history
 	at := h.recordedNanos

@@ -282,3 +282,34 @@ func (l *Loaded) addAll(other *Loaded) {
 func counts(l *Loaded) string {
 	return fmt.Sprint(l.Entries, " entries, ", l.Expired, " expired, ", l.Records, " commands, ", l.Throttles, " calls, clock ", l.ClockNanos, ", ", l.Warning())
 }
+
+// TestStrictSaysWhatItRefuses: by name where it has one.
+func TestStrictSaysWhatItRefuses(t *testing.T) {
+	long := strings.Repeat("x", MaxKeyBytes+1)
+	keys := "it holds keys that are not limiter keys, and strict-load refuses them: "
+	more := "; cellserver check tells more"
+	for _, c := range []struct{ file, content, want string }{
+		{"dump.rdb", string(rdbFile(10, "\x00\x06visits\xc0\x2a")), keys + `"visits"` + more},
+		{"dump.rdb", string(rdbFile(10, "\x01\x04list\x01\x01a")), keys + `"list"` + more},
+		{"dump.rdb", string(rdbFile(10, "\xf5\x03lib")), "it holds libraries of functions, and strict-load refuses them"},
+		{"dump.rdb", string(rdbFile(10, entryOf(long, later))), fmt.Sprintf("it holds keys of more than %d bytes, and strict-load refuses them", MaxKeyBytes)},
+		{"appendonly.aof", respOf("SET " + long + " " + withExpiry(later)), keys + `"` + long[:64] + `"...` + more},
+		{"appendonly.aof", respOf("SET visits 42"), keys + `"visits"` + more},
+		{"appendonly.aof", respOf("INCR visits"), `it holds commands that change no limiter keys, and strict-load refuses them: "INCR"` + more},
+		{"appendonly.aof", respOf("CL.THROTTLE a 1 1 60"), "it holds CL.THROTTLE commands of which nothing tells when they were made, and strict-load refuses them"},
+	} {
+		disk := vfs.NewDisk(1)
+		putFile(t, disk, ".", c.file, c.content)
+		options := loadOptions
+		options.Strict = true
+		var err error
+		if c.file == "dump.rdb" {
+			_, err = LoadSnapshot(disk, c.file, options, newState())
+		} else {
+			_, err = LoadLog(onDisk(disk), options, newState())
+		}
+		if !errors.Is(err, errStrict) || !strings.HasPrefix(err.Error(), c.file) || !strings.HasSuffix(err.Error(), ": "+c.want) {
+			t.Errorf("%.60q: %v", c.content, err)
+		}
+	}
+}

@@ -72,14 +72,19 @@ func (e *examples) add(name []byte) {
 	if len(*e) == maxExamples {
 		return
 	}
-	quoted := fmt.Sprintf("%q", name[:min(len(name), maxExampleBytes)])
-	if len(name) > maxExampleBytes {
-		quoted += "..."
-	}
+	quoted := quoteExample(name)
 	for _, known := range *e {
 		if known == quoted {
 			return
 		}
 	}
 	*e = append(*e, quoted)
+}
+
+// quoteExample quotes a name, or as much of it as is shown.
+func quoteExample(name []byte) string {
+	if len(name) > maxExampleBytes {
+		return fmt.Sprintf("%q...", name[:maxExampleBytes])
+	}
+	return fmt.Sprintf("%q", name)
 }

@@ -15,11 +15,11 @@ const checksummedFrom = 5
 // ErrDamage is what damage to a file can be recognized by, as opposed to trouble with the disk: reading it again won't help.
 var ErrDamage = errors.New("damaged")
 
-// errStrict is what a strict load ends with.
-var errStrict = errors.New("it holds what is no limiter's key, which a strict load refuses")
+// errStrict is what a strict load ends with. What wraps it says before it what the file holds.
+var errStrict = errors.New("strict-load refuses them")
 
 // errStrictCalls is the same for calls.
-var errStrictCalls = fmt.Errorf("%w: CL.THROTTLE commands of which nothing tells when they were made", errStrict)
+var errStrictCalls = fmt.Errorf("it holds CL.THROTTLE commands of which nothing tells when they were made, and %w", errStrict)
 
 // A databasesError ends the load of a file with a database that there is not. Its words are Redis's, which stops then too. (In a
 // log Redis takes the commands there for those of the database before.)
@@ -54,20 +54,22 @@ func (f *Found) Skipped() int64 {
 	return f.OtherTypes + f.OtherStrings + f.LongKeys + f.Functions
 }
 
-// leaveOut counts something that is not loaded. Its key, if it has one, becomes an example.
+// leaveOut counts something that is not loaded. Its key becomes an example; a library of functions has none, and the
+// key of an RDB file that is too long is not held.
 func (f *Found) leaveOut(counter *int64, key []byte, strict bool) error {
 	*counter++
-	if key == nil {
-		if strict {
-			return errStrict
-		}
+	if key != nil {
+		f.keys.add(key)
+	}
+	switch {
+	case !strict:
 		return nil
+	case counter == &f.Functions:
+		return fmt.Errorf("it holds libraries of functions, and %w", errStrict)
+	case key == nil:
+		return fmt.Errorf("it holds keys of more than %d bytes, and %w", MaxKeyBytes, errStrict)
 	}
-	f.keys.add(key)
-	if strict {
-		return fmt.Errorf("%w: %q", errStrict, key[:min(len(key), maxExampleBytes)])
-	}
-	return nil
+	return fmt.Errorf("it holds keys that are not limiter keys, and %w: %s; cellserver check tells more", errStrict, quoteExample(key))
 }
 
 // RDBOptions says how to read an RDB file.
