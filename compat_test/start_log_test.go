@@ -81,7 +81,7 @@ func TestStartIsTold(t *testing.T) {
 	rest := p.stdout
 	for _, want := range []string{
 		" # cellserver 0.1.0, Redis version=7.0.15, bits=64, commit=",
-		fmt.Sprintf(" # Configuration loaded from %s, the command line\n", conf),
+		fmt.Sprintf(" # Configuration loaded from %s and the command line\n", conf),
 		fmt.Sprintf(" * Running mode=standalone, port=%d.\n", port),
 		fmt.Sprintf(" * Persistence: dir=%s, dbfilename=dump.rdb, save=\"3600 1 300 100 60 10000\", appendonly=no\n", folder),
 		" # Server initialized\n",

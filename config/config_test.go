@@ -195,7 +195,7 @@ func TestErrors(t *testing.T) {
 		{"tls-key-file-pass x", "cellserver reads no encrypted keys; openssl pkey takes the password off"},
 		{"replicaof 10.0.0.1 6379", "replication is not implemented"},
 		{"replicaof 10.0.0.1", "wrong number of arguments"},
-		{"cluster-enabled yes", "cellserver is no member of a cluster"},
+		{"cluster-enabled yes", "cellserver does not support clusters"},
 	}
 	for _, row := range rows {
 		c, err := load(t, "\n# comment\n"+row.line+"\n")

@@ -99,7 +99,7 @@ var promises = []directive{
 // refused are the directives of Redis 7.0 that stop the start where they ask for what is not there: a server that ran all the
 // same would be another than the one asked for.
 var refused = []directive{
-	{name: "cluster-enabled", kind: only{"no", "cellserver is no member of a cluster"}, value: "no", when: atStart},
+	{name: "cluster-enabled", kind: only{"no", "cellserver does not support clusters"}, value: "no", when: atStart},
 	{name: "replicaof", alias: "slaveof", kind: noReplica{}, when: atStart},
 	{name: "tls-key-file-pass", kind: only{"", "cellserver reads no encrypted keys; openssl pkey takes the password off"}},
 }

@@ -42,7 +42,7 @@ var working = []directive{
 	{name: "tcp-backlog", kind: count, value: "511", when: atStart, field: func(c *Config) any { return &c.TCPBacklog }},
 	{name: "maxclients", kind: integer{1, maxUint}, value: "10000", help: "connections served at a time",
 		field: func(c *Config) any { return &c.MaxClients }},
-	{name: "protected-mode", kind: boolean{}, value: "yes", help: "without a password, serve this machine alone",
+	{name: "protected-mode", kind: boolean{}, value: "yes", help: "without a password, serve this machine only",
 		field: func(c *Config) any { return &c.ProtectedMode }},
 	{name: "timeout", kind: count, value: "0", help: "seconds until a silent connection is closed, 0 for never",
 		field: func(c *Config) any { return &c.TimeoutSeconds }},

@@ -19,7 +19,7 @@ const (
 )
 
 // errEnd is the end of a file in the middle of something.
-var errEnd = errors.New("it ends amid a command")
+var errEnd = errors.New("it ends in the middle of a command")
 
 // aofReader reads the file of a log, from commands and from blocks of commands.
 //
@@ -163,7 +163,11 @@ func (r *aofReader) judge(reason error) error {
 	if promised > r.whole || !r.blocks && reason != errEnd {
 		return &DamageError{File: r.path, Offset: r.whole, Reason: reason.Error(), Advice: adviceDamage}
 	}
-	r.loaded.TornRecords = records
+	r.loaded.TornRecords, r.loaded.TornIn = records, "a command"
+	head := make([]byte, len(blockPrefix))
+	if n, _ := r.file.ReadAt(head, r.whole); string(head[:n]) == blockPrefix {
+		r.loaded.TornIn = "a batch of commands" // which is dropped as one
+	}
 	return nil
 }
 
@@ -251,7 +255,7 @@ func (r *aofReader) block(header blockHeader) error {
 // command reads a command that ends before buf[end], or anywhere.
 func (r *aofReader) command(end int) error {
 	if end-r.pos < 2 {
-		return errors.New("a block ends amid a command")
+		return errors.New("a block ends in the middle of a command")
 	}
 	if err := r.need(2); err != nil {
 		return err
@@ -271,7 +275,7 @@ func (r *aofReader) command(end int) error {
 			r.parser = resp.Parser{Limits: resp.DefaultLimits()}
 			return err
 		case end < math.MaxInt:
-			return errors.New("a block ends amid a command")
+			return errors.New("a block ends in the middle of a command")
 		}
 		if err := r.need(len(r.buf) - r.pos + 1); err != nil {
 			return err

@@ -98,10 +98,10 @@ func Check(fsys vfs.FS, path string, fix bool, options LoadOptions) ([]Checked, 
 		switch {
 		case i < last:
 			c.Err = &DamageError{File: c.Path, Offset: c.Whole,
-				Reason: "it ends amid a command, and there are files that go on after it", Advice: adviceDamage}
+				Reason: "it ends in the middle of a command, and there are files that go on after it", Advice: adviceDamage}
 		case !fix:
 			c.Err = &DamageError{File: c.Path, Offset: c.Whole,
-				Reason: fmt.Sprintf("it ends amid a command: %d bytes are torn", c.Size-c.Whole), Advice: adviceTorn}
+				Reason: fmt.Sprintf("it ends in the middle of %s: %d bytes are torn", c.Loaded.TornIn, c.Size-c.Whole), Advice: adviceTorn}
 		default:
 			if err := cutTail(fsys, c); err != nil {
 				return reports, err

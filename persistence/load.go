@@ -53,6 +53,7 @@ type Loaded struct {
 	TornFile       string
 	TornBytes      int64    // at the end of TornFile, left out
 	TornRecords    int64    // whole commands among them, at the least
+	TornIn         string   // what TornFile ends in the middle of
 	files          []string // paths, in order
 	manifest       *manifest
 	wantsBase      bool         // a new base must take the place of all files
@@ -79,7 +80,7 @@ func (l *Loaded) Warning() string {
 		what  string
 	}{
 		{l.OtherTypes, "values of other types"},
-		{l.OtherStrings, "strings that are no TAT"},
+		{l.OtherStrings, "strings that are not TATs"},
 		{l.LongKeys, "keys that are too long"},
 		{l.Functions, "libraries of functions"},
 		{l.OtherCommands, "other commands"},
@@ -324,7 +325,7 @@ func (l *Loaded) parts(place Place, h *history, sink Sink) error {
 		if l.TornFile != "" && (l.Records+l.OtherCommands > before || part.whole < part.size) {
 			whole := sizes[i-1] - l.TornBytes
 			return &DamageError{File: l.TornFile, Offset: whole,
-				Reason: "it ends amid a command, and " + listing.name + " goes on after it", Advice: adviceDamage}
+				Reason: "it ends in the middle of a command, and " + listing.name + " goes on after it", Advice: adviceDamage}
 		}
 		if part.whole < part.size {
 			if err := l.torn(path, part, h.options); err != nil {
@@ -362,7 +363,7 @@ func (l *Loaded) part(path string, file vfs.File, size int64, h *history, sink S
 // torn takes note of a torn tail, or refuses it.
 func (l *Loaded) torn(path string, part loadedFile, options LoadOptions) error {
 	if !options.TruncatedOK {
-		return &DamageError{File: path, Offset: part.whole, Reason: "it ends amid a command", Advice: adviceTorn}
+		return &DamageError{File: path, Offset: part.whole, Reason: "it ends in the middle of " + l.TornIn, Advice: adviceTorn}
 	}
 	l.TornFile, l.TornBytes = path, part.size-part.whole
 	return nil

@@ -174,10 +174,10 @@ func TestLoadRestore(t *testing.T) {
 		{"100000", AppendPayload(nil, later), "", true, ""},
 		{fmt.Sprint(later / 1e6), AppendPayload(nil, later), "REPLACE ABSTTL", true, ""},
 		{fmt.Sprint(later / 1e6), AppendPayload(nil, later), "absttl", true, ""},
-		{"0", AppendPayload(nil, later), "", false, `left out: 1 strings that are no TAT; among the keys: "k"`},
-		{"0", AppendPayload(nil, later), "ABSTTL", false, `left out: 1 strings that are no TAT; among the keys: "k"`},
-		{"5000", AppendPayload(nil, later), "", false, `left out: 1 strings that are no TAT; among the keys: "k"`},
-		{"100000", AppendPayload(nil, 42), "", false, `left out: 1 strings that are no TAT; among the keys: "k"`},
+		{"0", AppendPayload(nil, later), "", false, `left out: 1 strings that are not TATs; among the keys: "k"`},
+		{"0", AppendPayload(nil, later), "ABSTTL", false, `left out: 1 strings that are not TATs; among the keys: "k"`},
+		{"5000", AppendPayload(nil, later), "", false, `left out: 1 strings that are not TATs; among the keys: "k"`},
+		{"100000", AppendPayload(nil, 42), "", false, `left out: 1 strings that are not TATs; among the keys: "k"`},
 		{"5", AppendPayload(nil, 42), "ABSTTL", false, ""},
 		{"100000", other, "", false, `left out: 1 values of other types; among the keys: "k"`},
 		{"5", other, "ABSTTL", false, ""},
@@ -326,7 +326,7 @@ func TestWaitingIsBounded(t *testing.T) {
 	if loaded.OtherStrings != others || len(got.tats) != others/1000+1 {
 		t.Errorf("%d left out, %d keys", loaded.OtherStrings, len(got.tats))
 	}
-	if want := `left out: 49152 strings that are no TAT; among the keys: "counter:0", "counter:1", "counter:2", "counter:3", "counter:4"`; loaded.Warning() != want {
+	if want := `left out: 49152 strings that are not TATs; among the keys: "counter:0", "counter:1", "counter:2", "counter:3", "counter:4"`; loaded.Warning() != want {
 		t.Error(loaded.Warning())
 	}
 	long := make([]byte, MaxKeyBytes)
@@ -542,6 +542,10 @@ func TestOwnTornTail(t *testing.T) {
 			whole := strings.Count(content[:size], "PXAT\r\n$13\r\n1900000100000\r\n")
 			if len(got.tats) != whole || loaded.TornBytes > int64(200+zeros) {
 				t.Fatalf("cut to %d and %d zeros: %d keys, %+v", size, zeros, len(got.tats), loaded)
+			}
+			torn := content[:size][size-min(size, int(loaded.TornBytes)+zeros):]
+			if in := "a batch of commands"; zeros == 0 && (loaded.TornIn == in) != strings.HasPrefix(torn, blockPrefix) {
+				t.Fatalf("cut to %d: torn in %q is %q", size, loaded.TornIn, torn)
 			}
 		}
 	}

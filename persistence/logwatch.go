@@ -13,7 +13,7 @@ import (
 // a start would find nothing, or something else.
 
 // errLost is why such a log is given up. A rewrite makes up for it, as for a sync that failed.
-var errLost = errors.New("the file was removed or changed by somebody else")
+var errLost = errors.New("the file was removed or changed by another program")
 
 // lookEvery is how often the names of the files are looked at. Before each write the increment alone is, which takes one system call.
 const lookEvery = int64(time.Second)

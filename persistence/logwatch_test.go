@@ -90,7 +90,7 @@ func TestLostFiles(t *testing.T) {
 			if !errors.Is(err, errLost) || !s.log.RewriteDue(s.now) || !strings.Contains(err.Error(), at.folder()) {
 				t.Fatalf("%v, %s: %v", policy, accident.name, err)
 			}
-			if text := Misconfigured(err); text != "MISCONF Errors writing to the AOF file: The file was removed or changed by somebody else" {
+			if text := Misconfigured(err); text != "MISCONF Errors writing to the AOF file: The file was removed or changed by another program" {
 				t.Error(text)
 			}
 			s.set(0, "meanwhile", later)

@@ -40,7 +40,7 @@ type Found struct {
 	Entries      int64 // given to the caller
 	Expired      int64 // left out: their TAT or expiry has passed
 	OtherTypes   int64 // left out: values that are no strings
-	OtherStrings int64 // left out: strings that are no TAT, or have another expiry
+	OtherStrings int64 // left out: strings that are not TATs, or have another expiry
 	LongKeys     int64 // left out: longer than MaxKeyBytes
 	Functions    int64 // left out: libraries of functions
 	ClockNanos   int64 // the latest time of the store that was recorded, 0: none was

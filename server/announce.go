@@ -22,7 +22,7 @@ func (s *Server) tellStart(config *Config) {
 	if len(config.Origins) == 0 {
 		s.log.warning("Warning: no config file specified, using the default config. In order to specify a config file use cellserver /path/to/redis.conf")
 	} else {
-		s.log.warning("Configuration loaded from %s", strings.Join(config.Origins, ", "))
+		s.log.warning("Configuration loaded from %s", enumerate(config.Origins))
 	}
 	for _, warning := range config.Warnings {
 		s.log.warning("%s", warning)
@@ -94,4 +94,13 @@ func (s *Server) tellReady() {
 		s.log.notice("Ready to accept connections %s", kind)
 	}
 	s.tellSupervisor()
+}
+
+// enumerate joins words as in a sentence.
+func enumerate(words []string) string {
+	last := len(words) - 1
+	if last == 0 {
+		return words[0]
+	}
+	return strings.Join(words[:last], ", ") + " and " + words[last]
 }

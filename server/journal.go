@@ -119,7 +119,7 @@ func (s *Server) keepLog() {
 		trouble = s.tellOfTrouble(trouble, aof.Err())
 		if aof.RewriteDue(now) {
 			if err := s.rewriteLog(aof); err != nil {
-				s.log.warning("Background append only file rewriting: %v", err)
+				s.log.warning("Background append only file rewriting failed: %v", err)
 			}
 		}
 	}

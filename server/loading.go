@@ -250,7 +250,11 @@ func (l *load) finish(found *persistence.Loaded) {
 	s.log.notice("DB loaded from %s: %d keys (%d entries read, %d CL.THROTTLE calls applied, %d expired entries left out) in %.3f seconds",
 		found.From, keys, found.Entries, found.Throttles, found.Expired, time.Since(s.loading.began).Seconds())
 	if found.TornBytes > 0 {
-		s.log.warning("%s ends amid a command: its last %d bytes are cut off, with %d whole commands among them", found.TornFile, found.TornBytes, found.TornRecords)
+		among := ""
+		if found.TornRecords > 0 {
+			among = fmt.Sprintf(", with %d whole commands among them", found.TornRecords)
+		}
+		s.log.warning("%s ends in the middle of %s: its last %d bytes are cut off%s", found.TornFile, found.TornIn, found.TornBytes, among)
 	}
 	if warning := found.Warning(); warning != "" {
 		s.log.warning("%s", warning)
