@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"net"
 	"os"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"syscall"
@@ -147,5 +148,33 @@ func TestKillAndRestart(t *testing.T) {
 	}
 	if code, _, stderr := exitCode(t, "--port", "0", "--unixsocket", path); code != 1 || !oneLine(stderr) {
 		t.Errorf("a second server on a living socket: exit code %d, %q", code, stderr)
+	}
+}
+
+// TestCheckGoesOn: cellserver check reports on every file that it is given, whatever is the matter with one before it.
+func TestCheckGoesOn(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, content string) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	sound, absent := write("sound.aof", "*1\r\n$4\r\nPING\r\n"), filepath.Join(dir, "absent")
+	bad := write("bad.manifest", "file a\x1b[2J.aof seq 1 type i\n")
+	for _, row := range [][]string{{dir}, {absent}, {bad}, {dir, absent, bad}} {
+		code, stdout, stderr := exitCode(t, append(append([]string{"check"}, row...), sound)...)
+		if code != 1 || !strings.HasPrefix(stdout, sound+": ") || !strings.HasSuffix(stdout, ": sound\n") || !oneLine(stderr) || strings.Contains(stderr, "\x1b") {
+			t.Errorf("%q: %d, %q, %q", row, code, stdout, stderr)
+		}
+		for _, path := range row {
+			if !strings.Contains(stderr, path) {
+				t.Errorf("%q: no %s in %q", row, path, stderr)
+			}
+		}
+	}
+	if code, stdout, stderr := exitCode(t, "check", sound, sound); code != 0 || strings.Count(stdout, ": sound\n") != 2 || stderr != "" {
+		t.Errorf("%d, %q, %q", code, stdout, stderr)
 	}
 }

@@ -56,14 +56,14 @@ func isSnapshot(path string) bool {
 // Check reads an RDB file, a file of a log, or a manifest and all files that it lists, and reports on each file. With fix it cuts off a
 // torn tail, where a server would, and keeps the file as it was under another name. What it finds is what a start with the options
 // would, but that it goes on after a file that can't be loaded. The error is of the disk, or of a manifest that can't be read.
-func Check(fsys vfs.FS, path string, fix bool, options LoadOptions) ([]Checked, error) {
-	paths, snapshot := []string{path}, isSnapshot(path)
-	head, err := readHead(fsys, path)
+func Check(fsys vfs.FS, listing string, fix bool, options LoadOptions) ([]Checked, error) {
+	paths, snapshot := []string{listing}, isSnapshot(listing)
+	head, err := readHead(fsys, listing)
 	if err != nil {
 		return nil, err
 	}
-	if filepath.Ext(path) == manifestSuffix || bytes.HasPrefix(head, []byte("file ")) {
-		m, err := readManifest(fsys, path)
+	if filepath.Ext(listing) == manifestSuffix || bytes.HasPrefix(head, []byte("file ")) {
+		m, err := readManifest(fsys, listing)
 		if err != nil {
 			return nil, err
 		}
@@ -72,14 +72,16 @@ func Check(fsys vfs.FS, path string, fix bool, options LoadOptions) ([]Checked, 
 			m.incrs = append([]listed{*m.base}, m.incrs...)
 		}
 		for _, file := range m.incrs {
-			paths = append(paths, filepath.Join(filepath.Dir(path), file.name))
+			paths = append(paths, filepath.Join(filepath.Dir(listing), file.name))
 		}
 	}
 	reports := make([]Checked, len(paths))
 	h := newHistory(options)
 	for i, path := range paths {
 		reports[i].Path = path
-		if err := reports[i].load(fsys, snapshot, h); err != nil {
+		if err := reports[i].load(fsys, snapshot, h); err != nil && path != listing {
+			return reports[:i], fmt.Errorf("%s lists %q, which can't be read: %w", listing, filepath.Base(path), withoutPath(err))
+		} else if err != nil {
 			return reports[:i], err
 		}
 	}

@@ -310,7 +310,7 @@ func (l *Loaded) parts(place Place, h *history, sink Sink) error {
 		var err error
 		if opened[i], sizes[i], err = openSized(place.FS, place.path(listing.name)); err != nil {
 			// The error is not wrapped: a file that is missing must not pass for a log that is not there.
-			return fmt.Errorf("%w: %s lists a file that can't be opened: %v", ErrDamage, place.manifestPath(), err)
+			return fmt.Errorf("%w: %s lists %q, which can't be opened: %v", ErrDamage, place.manifestPath(), listing.name, withoutPath(err))
 		}
 		l.files = append(l.files, place.path(listing.name))
 		l.totalBytes += sizes[i]
@@ -340,6 +340,15 @@ func (l *Loaded) parts(place Place, h *history, sink Sink) error {
 	}
 	l.wantsBase = l.TornFile != "" && m.base != nil && l.TornFile == place.path(m.base.name)
 	return nil
+}
+
+// withoutPath is for an error about a file that its reader has named, quoted.
+func withoutPath(err error) error {
+	var system *fs.PathError
+	if errors.As(err, &system) {
+		return system.Err
+	}
+	return err
 }
 
 // part loads one file, of whatever form, and returns how much of it is whole.

@@ -184,6 +184,10 @@ func TestMissingFileIsDamage(t *testing.T) {
 	if _, err := LoadLog(at, loadOptions, newState()); !errors.Is(err, ErrDamage) || errors.Is(err, os.ErrNotExist) {
 		t.Error(err)
 	}
+	putFile(t, disk, "appendonlydir", at.manifestPath(), "file a\x1b[2J.aof seq 1 type i\n")
+	if _, err := LoadLog(at, loadOptions, newState()); !errors.Is(err, ErrDamage) || strings.Contains(err.Error(), "\x1b") || !strings.Contains(err.Error(), `"a\x1b[2J.aof"`) {
+		t.Error(err)
+	}
 }
 
 func FuzzManifest(f *testing.F) {

@@ -11,7 +11,8 @@ import (
 )
 
 // check reports on files that a server has written, or Redis: cellserver check [--fix] FILE... A manifest stands for all files
-// that it lists. With --fix a torn tail is cut off, and the file as it was kept beside it.
+// that it lists. With --fix a torn tail is cut off, and the file as it was kept beside it. A file that can't be read does not keep it from
+// the next.
 func check(args []string) error {
 	var paths []string
 	fix := false
@@ -27,10 +28,12 @@ func check(args []string) error {
 	}
 	options := persistence.LoadOptions{NowNanos: time.Now().UnixNano(), Databases: engine.Databases} // as a start with no configuration
 	bad := 0
+	var unread []error
 	for _, path := range paths {
 		checked, err := persistence.Check(vfs.OS{}, path, fix, options)
 		if err != nil {
-			return err
+			unread = append(unread, err)
+			continue
 		}
 		for i := range checked {
 			fmt.Println(&checked[i])
@@ -40,7 +43,7 @@ func check(args []string) error {
 		}
 	}
 	if bad > 0 {
-		return fmt.Errorf("%d of the files can't be loaded", bad)
+		unread = append(unread, fmt.Errorf("%d of the files can't be loaded", bad))
 	}
-	return nil
+	return errors.Join(unread...)
 }
