@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"io"
+	"math/rand/v2"
 	"net"
 	"os"
 	"regexp"
@@ -195,4 +196,51 @@ func eval(r *Runtime, body string, version int, host Host) []byte {
 	}
 	r.Run(p, [][]byte{[]byte("k1"), []byte("k2")}, [][]byte{[]byte("a1"), []byte("a2")}, host, &w)
 	return w.Buf
+}
+
+// TestRedisAgreesOnSorting sorts random tables by random orders, most of which contradict themselves. The trace of the comparisons is
+// compared as well as the outcome.
+func TestRedisAgreesOnSorting(t *testing.T) {
+	const body = `
+local seed, n, kinds, kind = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]), ARGV[4]
+local function draw(m) seed = (seed*16807) % 2147483647 return seed % m end
+local t, trace = {}, {}
+for i = 1, n do t[i] = {draw(kinds), i} end
+local calls = 0
+local function order(a, b)
+	calls = calls + 1
+	if calls > 3000 then error('endless') end
+	trace[#trace+1] = (a and a[2] or 'nil') .. '<' .. (b and b[2] or 'nil')
+	if kind == 'random' then return draw(2) == 0 end
+	if not a or not b then return kind == 'wide' end
+	if kind == 'wide' then return a[1] <= b[1] end
+	if kind == 'cyclic' then return (a[1] - b[1]) % 3 == 1 end
+	return a[1] < b[1]
+end
+local ok, e = pcall(table.sort, t, order)
+local ends = {}
+for i = 0, n+1 do ends[#ends+1] = t[i] and t[i][2] or 'nil' end
+return {tostring(ok), e or '', table.concat(ends, ' '), table.concat(trace, ' ')}`
+	server := realredis.Start(t)
+	c := connect(t, server, 2)
+	r := New(Options{})
+	p, err := r.Load([]byte(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rng := rand.New(rand.NewPCG(5, 1))
+	for range 1000 {
+		arguments := []string{strconv.Itoa(1 + rng.IntN(1<<30)), strconv.Itoa(rng.IntN(60)), strconv.Itoa(1 + rng.IntN(40)),
+			[]string{"strict", "wide", "cyclic", "random"}[rng.IntN(4)]}
+		want := c.do(append([]string{"EVAL", body, "0"}, arguments...)...)
+		var argv [][]byte
+		for _, a := range arguments {
+			argv = append(argv, []byte(a))
+		}
+		var w resp.Writer
+		r.Run(p, nil, argv, nil, &w)
+		if !bytes.Equal(w.Buf, want) {
+			t.Fatalf("%q\n got %q\nwant %q", arguments, w.Buf, want)
+		}
+	}
 }

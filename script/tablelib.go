@@ -1,8 +1,6 @@
 package script
 
 import (
-	"sort"
-
 	lua "github.com/yuin/gopher-lua"
 )
 
@@ -142,62 +140,4 @@ func (r *Runtime) tableRemove(L *lua.LState) int {
 	t.RawSet(lua.LNumber(size), lua.LNil)
 	L.Push(removed)
 	return 1
-}
-
-// tableSort sorts a copy: the order function may change the table.
-func (r *Runtime) tableSort(L *lua.LState) int {
-	t := argTable(L, 1, "sort")
-	var order *lua.LFunction
-	if L.Get(2) != lua.LNil {
-		order = argFunction(L, 2, "sort")
-	}
-	r.refuseFrozen(L, t)
-	r.shorten(L, t)
-	length := tableLength(t)
-	r.guard.allocate(L, valueBytes*length)
-	values := make([]lua.LValue, length)
-	for i := range values {
-		r.guard.charge(L, 1)
-		values[i] = t.RawGet(lua.LNumber(i + 1))
-	}
-	sort.Sort(&sorter{r: r, L: L, values: values, order: order})
-	for i, v := range values {
-		r.guard.charge(L, 1)
-		t.RawSet(lua.LNumber(i+1), v)
-	}
-	return 0
-}
-
-type sorter struct {
-	r      *Runtime
-	L      *lua.LState
-	values []lua.LValue
-	order  *lua.LFunction // nil: by <
-}
-
-func (s *sorter) Len() int      { return len(s.values) }
-func (s *sorter) Swap(i, j int) { s.values[i], s.values[j] = s.values[j], s.values[i] }
-func (s *sorter) Less(i, j int) bool {
-	s.r.guard.charge(s.L, 16)
-	a, b := s.values[i], s.values[j]
-	if s.order == nil {
-		if comparable(a, b) {
-			return s.L.LessThan(a, b)
-		}
-		text := "attempt to compare " + a.Type().String() + " with " + b.Type().String()
-		s.L.Error(lua.LString(machineText(text)), 0)
-	}
-	s.L.Push(s.order)
-	s.L.Push(a)
-	s.L.Push(b)
-	s.L.Call(2, 1)
-	less := lua.LVAsBool(s.L.Get(-1))
-	s.L.Pop(1)
-	return less
-}
-
-// comparable tells whether < has a meaning; of tables their metatables know.
-func comparable(a, b lua.LValue) bool {
-	t := a.Type()
-	return t == b.Type() && (t == lua.LTNumber || t == lua.LTString || t == lua.LTTable)
 }
