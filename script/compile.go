@@ -34,9 +34,9 @@ func compile(body []byte, name string) (proto *lua.FunctionProto, err error) {
 			proto, err = nil, fmt.Errorf("%s:1: %v", name, bug)
 		}
 	}()
-	chunk, err := parse.Parse(bytes.NewReader(body), name)
+	chunk, err := parseSource(body, name)
 	if err != nil {
-		return nil, syntaxError(err, body, name)
+		return nil, err
 	}
 	r := rewriter{name: name}
 	r.block(chunk)
@@ -50,6 +50,25 @@ func compile(body []byte, name string) (proto *lua.FunctionProto, err error) {
 	proto.IsVarArg &^= lua.VarArgNeedsArg // a script has no table arg, and making one would be half of the cost of a run
 	trim(proto)
 	return proto, nil
+}
+
+// parseSource makes a syntax tree. What is wrong before an escape sequence that is too large is told first, as in Lua.
+func parseSource(source []byte, name string) ([]ast.Stmt, error) {
+	start, length, isWrong := largeEscape(source)
+	end := len(source)
+	if isWrong {
+		end = start
+	}
+	chunk, err := parse.Parse(bytes.NewReader(source[:end]), name)
+	var parsing *parse.Error
+	switch {
+	case isWrong && (err == nil || errors.As(err, &parsing) && parsing.Pos.Line == parse.EOF):
+		text := source[start : start+length]
+		return nil, fmt.Errorf("%s:%d: escape sequence too large near '%s'", name, lineAt(source, start+length), text)
+	case err != nil:
+		return nil, syntaxError(err, source, name)
+	}
+	return chunk, nil
 }
 
 // trim gives back what the compiler has reserved, a few kilobytes for each function, and what only debuggers and stack traces
@@ -87,9 +106,12 @@ func syntaxError(err error, body []byte, name string) error {
 	var compiling *lua.CompileError
 	switch {
 	case errors.As(err, &parsing) && parsing.Pos.Line == parse.EOF:
-		return fmt.Errorf("%s:%d: unexpected symbol near '<eof>'", name, 1+bytes.Count(body, []byte("\n")))
+		return fmt.Errorf("%s:%d: unexpected symbol near '<eof>'", name, lineAt(body, len(body)))
 	case errors.As(err, &parsing) && parsing.Message == "syntax error":
 		return fmt.Errorf("%s:%d: unexpected symbol near '%s'", name, parsing.Pos.Line, parsing.Token)
+	case errors.As(err, &parsing) && (parsing.Message == "unterminated string" || parsing.Token == "\n"):
+		line := parsing.Pos.Line - 1 // the parser has gone past the end of the line
+		return fmt.Errorf("%s:%d: %s near '%s'", name, line, parsing.Message, parsing.Token)
 	case errors.As(err, &parsing):
 		return fmt.Errorf("%s:%d: %s near '%s'", name, parsing.Pos.Line, parsing.Message, parsing.Token)
 	case errors.As(err, &compiling):
