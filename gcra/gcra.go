@@ -14,6 +14,8 @@ var (
 	ErrPeriod   = errors.New("ERR period is out of range, must not be negative")
 	ErrZeroRate = errors.New("Cell error: Store error: Zero rates are not supported")
 	ErrQuantity = errors.New("ERR quantity is out of range, at this count and period it reaches past the year 2262")
+	// ErrLongPeriod is for a period with which even one token reaches too far.
+	ErrLongPeriod = errors.New("ERR period is out of range, at this count a single token reaches past the year 2262")
 )
 
 const (
@@ -58,8 +60,8 @@ type Decision struct {
 // is the key's TAT, or any value up to now where there is no key. A negative quantity gives tokens back, 0 only reads.
 //
 // The arguments are checked in this order: ErrMaxBurst, ErrCount and ErrPeriod for a value out of range, then ErrZeroRate for
-// a count or period of 0 or more than one token a nanosecond, last ErrQuantity, for a call that would be allowed but whose
-// TAT does not fit an int64. With an error decision is not written and the key stays as it is.
+// a count or period of 0 or more than one token a nanosecond, last ErrLongPeriod or ErrQuantity, for a call that would
+// be allowed but whose TAT does not fit an int64. With an error decision is not written and the key stays as it is.
 //
 // The decision is the caller's memory, and filled field by field: Go copies a struct of this size at every return, and
 // also builds a literal aside to copy it then, each of which costs a tenth of the call.
@@ -86,7 +88,7 @@ func Decide(stored, now int64, limit *Limit, quantity int64, decision *Decision)
 		cost := interval.times(uint64(quantity))
 		sum, carry := bits.Add64(debt, cost.nanos, 0)
 		if cost.beyond || carry != 0 || sum > distance(now, math.MaxInt64) {
-			return ErrQuantity
+			return limit.errTooFar(now)
 		}
 		ttl = sum
 	} else if quantity < 0 {
@@ -120,6 +122,14 @@ func (l *Limit) checkRange() error {
 		return ErrPeriod
 	}
 	return nil
+}
+
+// errTooFar names the argument for which a TAT does not fit an int64.
+func (l *Limit) errTooFar(now int64) error {
+	if interval := l.emissionInterval(); interval.beyond || interval.nanos > distance(now, math.MaxInt64) {
+		return ErrLongPeriod
+	}
+	return ErrQuantity
 }
 
 // emissionInterval is the time in which a bucket gains one token; zero if the limit is no rate.

@@ -181,8 +181,8 @@ var stories = []struct {
 		{0, "k -1 1 10 1", "1 0 0 -1 10"},
 	}},
 	{"an emission interval past 2262 fails only the call that would store it (N14)", []step{
-		{0, "k 4 1 9223372037", ErrQuantity.Error()},
-		{0, "k 4 1 9223372036854775807", ErrQuantity.Error()},
+		{0, "k 4 1 9223372037", ErrLongPeriod.Error()},
+		{0, "k 4 1 9223372036854775807", ErrLongPeriod.Error()},
 		{0, "k 4 1 9223372036854775807 0", "0 5 5 -1 0"},
 		{0, "k 4 1 9223372036854775807 -1", "0 5 5 -1 0"},
 		{0, "k 4 1 9223372036854775807 6", "1 5 5 -1 0"},
@@ -336,6 +336,7 @@ func TestErrors(t *testing.T) {
 		periodText   = "ERR period is out of range, must not be negative"
 		zeroRateText = "Cell error: Store error: Zero rates are not supported"
 		quantityText = "ERR quantity is out of range, at this count and period it reaches past the year 2262"
+		longText     = "ERR period is out of range, at this count a single token reaches past the year 2262"
 
 		secondsLeft = 7_423_372_036 // from start to the last whole second an int64 of nanoseconds holds
 	)
@@ -361,7 +362,10 @@ func TestErrors(t *testing.T) {
 		{Limit{4, math.MaxInt64, 9_223_372_037}, 1, ""},
 		{Limit{4, math.MaxInt64, 9_223_372_036}, 1, zeroRateText},
 		{Limit{4, 1, secondsLeft}, 1, ""},
-		{Limit{4, 1, secondsLeft + 1}, 1, quantityText},
+		{Limit{4, 1, secondsLeft + 1}, 1, longText},
+		{Limit{4, 1, secondsLeft}, 2, quantityText},
+		{Limit{5, 60, math.MaxInt64 - 1}, 1, longText},
+		{Limit{5, 60, math.MaxInt64 - 1}, 2, longText},
 		{Limit{secondsLeft, 1, 1}, secondsLeft, ""},
 		{Limit{secondsLeft, 1, 1}, secondsLeft + 1, quantityText},
 
@@ -398,8 +402,8 @@ func TestEndOfTime(t *testing.T) {
 	if err != nil || decision.TAT != math.MaxInt64 || decision.Write != Store {
 		t.Errorf("to the last instant: %+v, error %v", decision, err)
 	}
-	if _, err := decide(0, last+1, limit, 1); !errors.Is(err, ErrQuantity) {
-		t.Errorf("one past the last instant: error %v, want ErrQuantity", err)
+	if _, err := decide(0, last+1, limit, 1); !errors.Is(err, ErrLongPeriod) {
+		t.Errorf("one past the last instant: error %v, want ErrLongPeriod", err)
 	}
 	decision, err = decide(math.MaxInt64, last+1, limit, 2)
 	if err != nil || reply(decision) != [5]int64{1, 2, 1, 1, 1} {

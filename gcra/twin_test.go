@@ -53,6 +53,9 @@ func (c call) twin() (Decision, error) {
 		newTAT = now
 	}
 	if !newTAT.IsInt64() {
+		if !add(now, T).IsInt64() {
+			return Decision{}, ErrLongPeriod
+		}
 		return Decision{}, ErrQuantity
 	}
 	d.TAT = newTAT.Int64()
@@ -121,7 +124,7 @@ func (c call) checkRetryAfter(t *testing.T, d Decision) {
 	}
 	if later, ok := c.after(d.RetryAfter); ok {
 		// Near the year 2262 the call may pass its limit and yet have no TAT to store.
-		if again, err := later.decide(); again.Limited || err != nil && err != ErrQuantity {
+		if again, err := later.decide(); again.Limited || err != nil && err != ErrQuantity && err != ErrLongPeriod {
 			t.Fatalf("%+v: still limited after retry_after: %+v, then %+v", c, d, again)
 		}
 	}
@@ -264,7 +267,7 @@ func TestTwin(t *testing.T) {
 	}
 	for _, want := range []string{
 		"limited", "oversize", "kept", "stored", "removed",
-		ErrMaxBurst.Error(), ErrCount.Error(), ErrPeriod.Error(), ErrZeroRate.Error(), ErrQuantity.Error(),
+		ErrMaxBurst.Error(), ErrCount.Error(), ErrPeriod.Error(), ErrZeroRate.Error(), ErrQuantity.Error(), ErrLongPeriod.Error(),
 	} {
 		if outcomes[want] < calls/1000 {
 			t.Errorf("outcome %q in only %d of %d calls", want, outcomes[want], calls)
@@ -311,8 +314,8 @@ func TestTwinAtSpanOf64Bits(t *testing.T) {
 		period int64
 		want   error
 	}{
-		{7_378_697_629_483_820_646, nil},         // T = 2⁶⁴-1
-		{7_378_697_629_483_820_647, ErrQuantity}, // T = 2⁶⁴+1
+		{7_378_697_629_483_820_646, nil},           // T = 2⁶⁴-1
+		{7_378_697_629_483_820_647, ErrLongPeriod}, // T = 2⁶⁴+1
 	} {
 		c := call{math.MinInt64, math.MinInt64, Limit{0, count, test.period}, 1}
 		if _, err := c.check(t); err != test.want {

@@ -152,7 +152,7 @@ func (o *valueOptions) parseValue(c *call, word []byte, nowNanos int64) (tatNano
 	}
 	tatNanos, err = parseTAT(word)
 	if err == nil && isGiven && !gcra.AgreesWithExpiry(tatNanos, at.nanos) {
-		err = errNotTAT
+		err = errOtherExpiry
 	}
 	return tatNanos, err
 }

@@ -76,6 +76,9 @@ func getRange(s *Server, c *call, w *resp.Writer) {
 
 const errNotTAT = replyError("ERR value is not a TAT: a limiter key holds the time at which it expires, in decimal Unix nanoseconds, and nothing else")
 
+// errOtherExpiry is for a TAT, but not that of a key with the expiry that was given with it or that KEEPTTL keeps.
+const errOtherExpiry = replyError("ERR value is a TAT, but the key's expiry is not the same time: a limiter key expires when its TAT is reached, give or take a second")
+
 // parseTAT reads a value that a key is to be given.
 func parseTAT(word []byte) (tatNanos int64, err error) {
 	tatNanos, isInteger := resp.ParseRedisInt(word)
@@ -101,7 +104,7 @@ func set(s *Server, c *call, w *resp.Writer) {
 	isRefused := live && options.ifAbsent || !live && options.ifPresent
 	switch {
 	case !isRefused && live && options.expiry == "KEEPTTL" && !gcra.AgreesWithExpiry(tatNanos, old):
-		w.Error(errNotTAT.Error())
+		w.Error(errOtherExpiry.Error())
 		return
 	case options.get:
 		writeValue(old, live, w)

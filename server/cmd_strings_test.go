@@ -11,6 +11,8 @@ import (
 
 const noTAT = "-ERR value is not a TAT: a limiter key holds the time at which it expires, *"
 
+const otherExpiry = "-ERR value is a TAT, but the key's expiry is not the same time: *"
+
 var stringsDialogue = dialogue{
 	{"SET s " + far, "OK"},
 	{"GET s", `"` + far + `"`},
@@ -24,8 +26,8 @@ var stringsDialogue = dialogue{
 	{"SET s " + far + " KEEPTTL", "OK"},
 	{"SET s 4102444801000000000 KEEPTTL", "OK"},
 	{"SET s " + far + " KEEPTTL", "OK"},
-	{"SET s 4102444801000000001 KEEPTTL", noTAT},
-	{"SET s 4102444801000000001 KEEPTTL GET", noTAT},
+	{"SET s 4102444801000000001 KEEPTTL", otherExpiry},
+	{"SET s 4102444801000000001 KEEPTTL GET", otherExpiry},
 	{"SET s 4102444801000000001 NX KEEPTTL", "nil"},
 	{"SET s 4102444801000000001 NX KEEPTTL GET", `"` + far + `"`},
 	{"SET none 4102444801000000001 XX KEEPTTL", "nil"},
@@ -81,28 +83,28 @@ var valuesDialogue = dialogue{
 	{"SET lock 1 NX PX 30000", noTAT},
 	{"SET lock 1 NX PX 30000 GET", noTAT},
 	{"SET k 1000000000000 PXAT 1000000", noTAT},
-	{"SET k 2071234567890123456 EX 60", noTAT},
-	{"SET k " + far + " EX 100", noTAT},
-	{"SET k " + far + " PX 100", noTAT},
-	{"SET k " + far + " PXAT 1", noTAT},
+	{"SET k 2071234567890123456 EX 60", otherExpiry},
+	{"SET k " + far + " EX 100", otherExpiry},
+	{"SET k " + far + " PX 100", otherExpiry},
+	{"SET k " + far + " PXAT 1", otherExpiry},
 	{"SET k " + far + " PXAT 4102444799000", "OK"},
-	{"SET k " + far + " PXAT 4102444798999", noTAT},
+	{"SET k " + far + " PXAT 4102444798999", otherExpiry},
 	{"SET k " + far + " PXAT 4102444801000", "OK"},
-	{"SET k " + far + " PXAT 4102444801001", noTAT},
+	{"SET k " + far + " PXAT 4102444801001", otherExpiry},
 	{"SET k " + far + " EXAT 4102444801", "OK"},
-	{"SET k " + far + " EXAT 4102444802", noTAT},
+	{"SET k " + far + " EXAT 4102444802", otherExpiry},
 	{"SET k 9223372036854775807 PXAT 9223372036854775807", "OK"}, // both as far as time goes
 	{"SET k 9223372036854775807 PXAT 9223372036854", "OK"},
-	{"SET k 1500000000000000000 PXAT 1500000001001", noTAT},
+	{"SET k 1500000000000000000 PXAT 1500000001001", otherExpiry},
 	{"DEL k", "1"},
 	{"SETNX k 1", noTAT},
 	{"SETNX s 1", noTAT},
 	{"SETEX k 60 1", noTAT},
-	{"SETEX k 60 " + far, noTAT},
+	{"SETEX k 60 " + far, otherExpiry},
 	{"SETEX k 0 1", "-ERR invalid expire time in 'setex' command"},
 	{"SETEX k x 1", "-ERR value is not an integer or out of range"},
 	{"PSETEX k 60000 1", noTAT},
-	{"PSETEX k 60000 " + far, noTAT},
+	{"PSETEX k 60000 " + far, otherExpiry},
 	{"PSETEX k -1 " + far, "-ERR invalid expire time in 'psetex' command"},
 	{"GETSET s 1", noTAT},
 	{"GETSET k hello", noTAT},
@@ -136,12 +138,15 @@ var msetDialogue = dialogue{
 func TestValuesInScripts(t *testing.T) {
 	c := dial(t, startServer(t, nil))
 	for _, call := range []string{
-		"'SET',KEYS[1],1,'EX',60", "'SET',KEYS[1],1,'NX','PX',30000", "'SET',KEYS[1],2071234567890123456,'EX',60", "'SET',KEYS[1],'x'",
+		"'SET',KEYS[1],1,'EX',60", "'SET',KEYS[1],1,'NX','PX',30000", "'SET',KEYS[1],'x'",
 		"'SETEX',KEYS[1],60,1", "'PSETEX',KEYS[1],60000,1", "'SETNX',KEYS[1],1", "'GETSET',KEYS[1],1", "'MSET',KEYS[1],1",
 	} {
 		if got := c.do("EVAL", "return redis.call("+call+")", "1", "k"); !strings.HasPrefix(got, "-ERR value is not a TAT: ") {
 			t.Errorf("%s: %s", call, got)
 		}
+	}
+	if got := c.do("EVAL", "return redis.call('SET',KEYS[1],'2071234567890123456','EX',60)", "1", "k"); !fits(otherExpiry, got) {
+		t.Error(got)
 	}
 	if got := c.run("EXISTS k"); got != "0" {
 		t.Error("stored")

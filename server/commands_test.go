@@ -73,7 +73,9 @@ var dialogues = map[string]dialogue{
 		{"CL.THROTTLE k -2 1 1", "-ERR max_burst *"},
 		{"CL.THROTTLE k 1 -1 1", "-ERR count *"},
 		{"CL.THROTTLE k 1 1 -1", "-ERR period *"},
-		{"CL.THROTTLE k 1 1 9223372036", "-ERR quantity *"},
+		{"CL.THROTTLE k 1 1 9223372036", "-ERR period *reaches past the year 2262"},
+		{"CL.THROTTLE k 9223372036 1 1 9223372036", "-ERR quantity *"},
+		{"CL.THROTTLE k 5 60 9223372036854775806", "-ERR period *"},
 		{"EXISTS k", "0"},
 	},
 	"probe": {
