@@ -21,8 +21,14 @@ const (
 	debugForAll    = "yes"
 )
 
-const errDebugOff = `ERR DEBUG command not allowed. If the enable-debug-command option is set to "local", you can run it ` +
-	`from a local connection, otherwise you need to set this option in the configuration file, and then restart the server.`
+const errDebugOff = replyError(`ERR DEBUG command not allowed. If the enable-debug-command option is set to "local", you can run it ` +
+	`from a local connection, otherwise you need to set this option in the configuration file, and then restart the server.`)
+
+// mayDebug says whether the configuration lets the connection use DEBUG. As in Redis that is asked before its user's rights are.
+func (l *loop) mayDebug(c *conn) bool {
+	allowed := l.server.config().EnableDebugCommand
+	return allowed == debugForAll || allowed == debugForLocal && isLocal(c)
+}
 
 // A debugCommand is one subcommand of DEBUG. In Redis they are none to COMMAND, INFO and ACL, and so are not here.
 type debugCommand struct {
@@ -46,11 +52,6 @@ var debugCommands = []debugCommand{
 }
 
 func runDebug(l *loop, c *conn, args [][]byte, w *resp.Writer) {
-	allowed := l.server.config().EnableDebugCommand
-	if allowed != debugForAll && (allowed != debugForLocal || !isLocal(c)) {
-		w.Error(errDebugOff)
-		return
-	}
 	if is(args[1], "HELP") && len(args) == 2 {
 		debugHelp(w)
 		return

@@ -46,6 +46,24 @@ func TestDebug(t *testing.T) {
 	})
 }
 
+// TestDebugProtection: the configuration is asked before the user's rights, and before who the user is.
+func TestDebugProtection(t *testing.T) {
+	for setting, want := range map[string][2]string{
+		debugForNobody: {"-ERR DEBUG command not allowed. *", "-ERR DEBUG command not allowed. *"},
+		debugForLocal:  {"-NOAUTH *", "-NOPERM *"},
+	} {
+		s := startServer(t, func(c *Config) { c.EnableDebugCommand, c.RequirePass = setting, "secret" })
+		c := dial(t, s)
+		dialogue{
+			{"DEBUG SLEEP 0", want[0]},
+			{"AUTH secret", "OK"},
+			{"ACL SETUSER nd on nopass +@all -debug ~*", "OK"},
+			{"AUTH nd x", "OK"},
+			{"DEBUG SLEEP 0", want[1]},
+		}.run(t, c)
+	}
+}
+
 // TestSetActiveExpire: without sweeping a dead key stays counted, and with it goes.
 func TestSetActiveExpire(t *testing.T) {
 	c := dial(t, startServer(t, func(c *Config) { c.EnableDebugCommand = debugForAll }))

@@ -37,6 +37,7 @@ type command struct {
 
 	aclID       acl.CommandID
 	publishes   bool       // sends messages to other connections: waits while they are congested, and during a pause of writing
+	debugs      bool       // is DEBUG, which needs the configuration's leave
 	slow        bool       // not flagged as fast: newCommandTable sets it
 	arguments   []argument // what args says: newCommandTable parses it
 	index       int        // its place in the table, subcommands included: newCommandTable sets it

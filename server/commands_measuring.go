@@ -31,7 +31,7 @@ var measuringRows = []*command{
 		{name: "malloc-stats", arity: 2, categories: "@slow", group: "server", since: "4.0.0", summary: "Returns the allocator's own statistics.", local: memoryMallocStats},
 		{name: "help", arity: 2, flags: "loading stale", categories: "@slow", group: "server", since: "4.0.0", summary: "Lists the subcommands.", local: help},
 	}},
-	{name: "debug", arity: -2, flags: "admin noscript loading stale", categories: observeSets, group: "server", since: "1.0.0", summary: "Does what tests need.", args: []string{"subcommand", "[arg...]"}, local: runDebug},
+	{name: "debug", arity: -2, flags: "admin noscript loading stale", categories: observeSets, group: "server", since: "1.0.0", summary: "Does what tests need.", args: []string{"subcommand", "[arg...]"}, local: runDebug, debugs: true},
 	{name: "lolwut", arity: -1, flags: "readonly fast", categories: "@read @fast", group: "server", since: "5.0.0", summary: "Draws something.", args: []string{"[VERSION version]"}, local: lolwut},
 	{name: "wait", arity: 3, flags: "noscript", categories: "@slow @connection", group: "generic", since: "3.0.0", summary: "Returns how many replicas have what was written: 0.", args: []string{"numreplicas", "timeout"}, local: wait},
 }

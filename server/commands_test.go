@@ -320,6 +320,9 @@ var dialogues = map[string]dialogue{
 	"debug": {
 		{"DEBUG SLEEP 0", "-ERR DEBUG command not allowed. If the enable-debug-command option is set to \"local\", you can run it from a local connection, otherwise you need to set this option in the configuration file, and then restart the server."},
 		{"DEBUG", "-ERR wrong number of arguments for 'debug' command"},
+		{"MULTI", "OK"},
+		{"DEBUG SLEEP 0", "-ERR DEBUG command not allowed. *"},
+		{"EXEC", "-EXECABORT *"},
 	},
 	"wait": {
 		{"WAIT 0 10", "0"},

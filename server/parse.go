@@ -113,6 +113,9 @@ func (l *loop) admit(b *batch, c *conn, words [][]byte, behindCalls bool) bool {
 	if l.refusing && !l.server.busy.Load() {
 		return false // the script has just ended, and the shard is on its way back
 	}
+	if err == nil && cmd.debugs && !l.mayDebug(c) {
+		err = errDebugOff
+	}
 	if err == nil {
 		err = l.permit(c, cmd, words)
 	}
