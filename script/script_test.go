@@ -256,3 +256,25 @@ func TestLongLists(t *testing.T) {
 		t.Errorf("%q", reply.Buf)
 	}
 }
+
+// TestHoles: the length of a table with holes is a border, an element that is there with none behind it.
+func TestHoles(t *testing.T) {
+	r := New(Options{})
+	for _, table := range []string{"local t={1,2,3} t[5]=5", "local t={1,nil,3}", "local t={nil,nil,3}", "local t={} t[2]=1", "local t={1,2,3,4} t[2]=nil t[4]=nil"} {
+		body := table + " return tostring((#t==0 or t[#t]~=nil) and t[#t+1]==nil)"
+		if got := run(r, body); got != "$4\r\ntrue\r\n" {
+			t.Errorf("%s: %q", body, got)
+		}
+	}
+	if got := run(r, "local t={1,2,3} t[5]=5 return #t"); got != ":5\r\n" {
+		t.Errorf("%q", got)
+	}
+}
+
+// TestMemoryIsNotShown: what a script would see of the collector is the same at all times.
+func TestMemoryIsNotShown(t *testing.T) {
+	const body = "local t={} for i=1,1e4 do t[i]={} end return {gcinfo(), collectgarbage('count'), collectgarbage()}"
+	if got := run(New(Options{}), body); got != "*3\r\n:0\r\n:64\r\n:0\r\n" {
+		t.Errorf("%q", got)
+	}
+}

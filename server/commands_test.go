@@ -2,6 +2,7 @@ package server
 
 import (
 	"fmt"
+	"io"
 	"strconv"
 	"strings"
 	"testing"
@@ -425,6 +426,13 @@ func TestClientReply(t *testing.T) {
 			if got := c.reply(); got != want {
 				t.Errorf("got %s, want %s", got, want)
 			}
+		}
+		c.send(encode("CLIENT", "REPLY", "OFF") + "*x\r\n")
+		if got := c.reply(); !strings.HasPrefix(got, "-ERR Protocol error") {
+			t.Errorf("an error of the protocol: got %s", got)
+		}
+		if _, err := c.in.ReadByte(); err != io.EOF {
+			t.Errorf("after an error of the protocol: %v", err)
 		}
 	})
 }

@@ -68,6 +68,7 @@ func TestWatch(t *testing.T) {
 			{"made", "DEL a", "SET a " + later, "nil"},
 			{"throttled", "DEL a", "CL.THROTTLE a 15 30 60", "nil"},
 			{"refused", "CL.THROTTLE a 0 1 60", "CL.THROTTLE a 0 1 60", "[PONG]"},
+			{"an expiry that changes nothing", "SET a " + later, "EXPIRE a 3601", "[PONG]"},
 			{"deleted", "SET a " + later, "DEL x a y", "nil"},
 			{"deleted and made", "SET a " + later, "RENAME a a2", "nil"},
 			{"nothing deleted", "DEL a", "DEL a", "[PONG]"},
