@@ -11,9 +11,9 @@ type stranger struct {
 	refused string
 }
 
-func (t *stranger) isUnix() bool                    { return false }
-func (t *stranger) describe() (string, string, int) { return "192.0.2.1:4000", "192.0.2.2:6379", -1 }
-func (t *stranger) refuse(reply string)             { t.refused = reply }
+func (t *stranger) IsUnix() bool                    { return false }
+func (t *stranger) Describe() (string, string, int) { return "192.0.2.1:4000", "192.0.2.2:6379", -1 }
+func (t *stranger) Refuse(reply string)             { t.refused = reply }
 
 // TestProtectedMode: without a password only this machine is served, unless the configuration says otherwise.
 func TestProtectedMode(t *testing.T) {

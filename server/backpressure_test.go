@@ -9,6 +9,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/cellserver/cellserver/netio"
 )
 
 // keepBusy has some clients ask without end, so that loops run while others want their shards. It returns how to stop.
@@ -172,7 +174,7 @@ func TestSlowCommandsTakeTurns(t *testing.T) {
 
 // TestClosedConnectionsLeaveNothing: clients that go on sending after the server has closed their connections cost no goroutine.
 func TestClosedConnectionsLeaveNothing(t *testing.T) {
-	s := startServer(t, func(c *Config) { c.IO = ioGoroutines })
+	s := startServer(t, func(c *Config) { c.IO = netio.Goroutines })
 	dial(t, s).run("PING")
 	before := runtime.NumGoroutine()
 	const clients = 50

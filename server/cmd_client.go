@@ -181,7 +181,7 @@ func (c *conn) line(nowNanos int64) string {
 	for _, flag := range []struct {
 		set    bool
 		letter string
-	}{{c.monitoring, "O"}, {c.subs != nil, "P"}, {c.multi != nil, "x"}, {c.waiting, "b"}, {c.isUnix(), "U"}, {c.tracking.on, "t"}, {c.tracking.broadcast, "B"}, {c.noEvict, "e"}, {c.noTouch, "T"}, {c.closing, "c"}} {
+	}{{c.monitoring, "O"}, {c.subs != nil, "P"}, {c.multi != nil, "x"}, {c.waiting, "b"}, {c.transport.IsUnix(), "U"}, {c.tracking.on, "t"}, {c.tracking.broadcast, "B"}, {c.noEvict, "e"}, {c.noTouch, "T"}, {c.closing, "c"}} {
 		if flag.set {
 			flags += flag.letter
 		}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/cellserver/cellserver/config"
+	"github.com/cellserver/cellserver/netio"
 	"github.com/cellserver/cellserver/resp"
 )
 
@@ -157,17 +158,17 @@ func (c *conn) mayChangeProtected() bool {
 	case "yes":
 		return true
 	case "local":
-		return isLocal(c)
+		return isLocal(c.transport)
 	}
 	return false
 }
 
 // isLocal says whether the peer is on this machine for sure: at a Unix socket or a loopback address.
-func isLocal(t transport) bool {
-	if t.isUnix() {
+func isLocal(t netio.Transport) bool {
+	if t.IsUnix() {
 		return true
 	}
-	peer, _, _ := t.describe()
+	peer, _, _ := t.Describe()
 	host, _, err := net.SplitHostPort(peer)
 	return err == nil && net.ParseIP(host).IsLoopback()
 }

@@ -27,7 +27,7 @@ const errDebugOff = replyError(`ERR DEBUG command not allowed. If the enable-deb
 // mayDebug says whether the configuration lets the connection use DEBUG. As in Redis that is asked before its user's rights are.
 func (l *loop) mayDebug(c *conn) bool {
 	allowed := l.server.config().EnableDebugCommand
-	return allowed == debugForAll || allowed == debugForLocal && isLocal(c)
+	return allowed == debugForAll || allowed == debugForLocal && isLocal(c.transport)
 }
 
 // A debugCommand is one subcommand of DEBUG. In Redis they are none to COMMAND, INFO and ACL, and so are not here.

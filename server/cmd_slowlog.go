@@ -35,7 +35,7 @@ const (
 const slowlogGetDefault = 10
 
 func (s *slowlog) add(server *Server, c *conn, words [][]byte, spent time.Duration) {
-	peer, _, _ := c.describe()
+	peer, _, _ := c.transport.Describe()
 	e := slowlogEntry{unix: server.clock.now() / nanosPerSecond, spent: spent, words: trimmed(words), peer: peer, name: c.name}
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -2,7 +2,6 @@ package server
 
 import (
 	"fmt"
-	"runtime"
 	"strconv"
 
 	"github.com/cellserver/cellserver/config"
@@ -13,12 +12,6 @@ import (
 const (
 	Version      = "0.1.0"
 	redisVersion = "7.0.15"
-)
-
-// Front ends, the values of Config.IO.
-const (
-	ioEpoll      = "epoll"      // one epoll instance per loop, Linux only
-	ioGoroutines = "goroutines" // two goroutines per connection, everywhere
 )
 
 // Config is what a server is started with, and what CONFIG SET changes.
@@ -45,10 +38,3 @@ func Usage() string {
 
 // config returns the configuration that counts now. It is never changed: CONFIG SET puts another in its place.
 func (s *Server) config() *Config { return s.settings.Load() }
-
-func ioChoices() []string {
-	if runtime.GOOS == "linux" {
-		return []string{ioEpoll, ioGoroutines}
-	}
-	return []string{ioGoroutines}
-}

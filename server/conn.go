@@ -1,40 +1,12 @@
 package server
 
 import (
-	"errors"
 	"time"
 
 	"github.com/cellserver/cellserver/acl"
+	"github.com/cellserver/cellserver/netio"
 	"github.com/cellserver/cellserver/resp"
 )
-
-// A transport moves a connection's bytes. Its methods never block.
-type transport interface {
-	// read returns errWouldBlock where nothing has arrived, and io.EOF where nothing will.
-	read(p []byte) (int, error)
-	// write takes as much as it can: n < len(p) comes with errWouldBlock or the connection's failure.
-	write(p []byte) (n int, err error)
-	// await says what the connection wants to be told of from now on. At first that is input.
-	await(what interest)
-	// refuse sends a last word, if the peer takes it at once, and closes. It serves a connection that no loop has yet.
-	refuse(reply string)
-	close()
-	// describe returns the peer's address, the own address and the descriptor (-1 where there is none), for CLIENT LIST.
-	describe() (peer, local string, fd int)
-	// isUnix says whether it is a Unix socket.
-	isUnix() bool
-}
-
-// An interest is what makes a connection ready: any of its bits.
-type interest int
-
-const (
-	forInput   interest = 1 << iota
-	forRoom             // the peer has read, so that more can be written
-	forNothing interest = 0
-)
-
-var errWouldBlock = errors.New("server: operation would block")
 
 // How CLIENT REPLY sets a connection.
 const (
@@ -47,9 +19,9 @@ const (
 // A conn is one client's connection. All of it belongs to the connection's loop; a loop that executes one of its calls
 // reads version.
 type conn struct {
-	transport
-	loop *loop
-	id   int64
+	transport netio.Transport
+	loop      *loop
+	id        int64
 
 	parser resp.Parser
 	held   *heldCommand
@@ -66,7 +38,7 @@ type conn struct {
 	roused   bool   // something has happened to the transport since the last turn
 	heavy    bool   // its turns are long: see turns.go
 	full     bool   // so much output waits for the peer to read that nothing is read meanwhile; in loop.full
-	awaits   interest
+	awaits   netio.Interest
 	waiting  bool // the next command waits for the end of a pause, or of the server; nothing is read meanwhile
 	closing  bool // to be closed once the output is written
 	killed   bool // its loop is to close it, and may not know yet
@@ -171,7 +143,7 @@ func (c *conn) flush() {
 		c.loop.close(c)
 		return
 	}
-	if c.awaits&forRoom != 0 {
+	if c.awaits&netio.ForRoom != 0 {
 		c.judge()
 	}
 }
@@ -188,7 +160,7 @@ func (c *conn) send() bool {
 	switch err {
 	case nil:
 		return true
-	case errWouldBlock:
+	case netio.ErrWouldBlock:
 		c.setAside(written)
 	default:
 		c.loop.close(c)
@@ -198,7 +170,7 @@ func (c *conn) send() bool {
 
 // put writes and counts that.
 func (c *conn) put(p []byte) (n int, err error) {
-	n, err = c.write(p)
+	n, err = c.transport.Write(p)
 	if n > 0 {
 		c.lastUseNs = c.loop.now
 	}
@@ -209,16 +181,16 @@ func (c *conn) put(p []byte) (n int, err error) {
 
 // updateInterest tells the transport what the connection wants to be told of now, unless it knows.
 func (c *conn) updateInterest() {
-	what := forNothing
+	what := netio.ForNothing
 	if c.stalled() {
-		what |= forRoom
+		what |= netio.ForRoom
 	}
 	if !c.full && !c.waiting && !c.closing {
-		what |= forInput
+		what |= netio.ForInput
 	}
 	if what != c.awaits {
 		c.awaits = what
-		c.await(what)
+		c.transport.Await(what)
 	}
 }
 
@@ -226,7 +198,7 @@ func (c *conn) updateInterest() {
 // once: who lists thousands of connections does so while their loops stand still.
 func (c *conn) addresses() (peer, local string, fd int) {
 	if c.local == "" {
-		c.peer, c.local, c.fd = c.describe()
+		c.peer, c.local, c.fd = c.transport.Describe()
 	}
 	return c.peer, c.local, c.fd
 }

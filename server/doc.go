@@ -41,9 +41,9 @@
 //
 // # Front ends
 //
-// On Linux a loop polls its connections' sockets with epoll and raw system calls. The portable front end reads and
-// writes each connection with goroutines that hand bytes to the same loops. The rest of the package can't tell them
-// apart: it sees a transport and a poller.
+// Package netio accepts connections, moves their bytes and tells loops which of them are ready: on Linux by epoll and raw
+// system calls, elsewhere by goroutines that serve each connection. This package can't tell the two apart: it sees a
+// transport and a poller.
 //
 // # Pushed messages and waiting
 //

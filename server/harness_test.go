@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/cellserver/cellserver/netio"
 )
 
 // patience is how long a test waits for what must come.
@@ -87,7 +89,7 @@ func startFails(t testing.TB, config Config) error {
 
 // everySetting runs a test on every front end, with one shard and with several.
 func everySetting(t *testing.T, test func(t *testing.T, configure func(*Config))) {
-	for _, frontEnd := range ioChoices() {
+	for _, frontEnd := range netio.FrontEnds() {
 		for _, shards := range []int{1, 4} {
 			t.Run(fmt.Sprintf("%s/shards=%d", frontEnd, shards), func(t *testing.T) {
 				test(t, func(c *Config) { c.IO, c.Shards = frontEnd, shards })

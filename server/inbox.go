@@ -44,7 +44,7 @@ func (in *inbox) take() *envelope {
 func (l *loop) post(e *envelope) {
 	l.inbox.push(e)
 	if l.owner.state.Load() != running && !l.woken.Swap(true) {
-		l.poller.wake()
+		l.poller.Wake()
 	}
 }
 

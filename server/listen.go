@@ -6,9 +6,10 @@ import (
 	"net"
 	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"syscall"
+
+	"github.com/cellserver/cellserver/netio"
 )
 
 // A listenError says why the server can't listen as it should. Text is for whoever starts it, and summary is the last line of the
@@ -39,7 +40,7 @@ func (s *Server) listenEverywhere(config *Config) (err error) {
 		}
 	}
 	if path := config.UnixSocket; path != "" {
-		listener, err := listenUnix(path)
+		listener, err := netio.ListenUnix(path)
 		if err != nil {
 			text := fmt.Sprintf("Failed opening Unix socket %s: %s", path, listenReason(err))
 			return &listenError{text, text}
@@ -68,14 +69,14 @@ func (s *Server) listenTCP(config *Config, port int, use string) (listeners []ne
 	}
 	for _, address := range config.Bind {
 		host, optional := strings.CutPrefix(address, "-")
-		listener, err := listenOn(host, port, config.TCPBacklog)
+		listener, err := netio.ListenTCP(host, port, config.TCPBacklog)
 		if err == nil {
 			listeners = append(listeners, listener)
 			continue
 		}
 		text := fmt.Sprintf("Could not create server TCP listening socket %s:%d: %s", host, port, listenReason(err))
 		s.log.warning("Warning: %s", text)
-		if optional && errors.Is(err, syscall.EADDRNOTAVAIL) || isForeignFamily(err) {
+		if optional && errors.Is(err, syscall.EADDRNOTAVAIL) || netio.IsForeignFamily(err) {
 			continue
 		}
 		for _, open := range listeners {
@@ -84,37 +85,6 @@ func (s *Server) listenTCP(config *Config, port int, use string) (listeners []ne
 		return nil, &listenError{text, fmt.Sprintf("Failed listening on port %d (%s), aborting.", port, use)}
 	}
 	return listeners, nil
-}
-
-// listenOn listens on one address. As in Redis one with a colon is of IPv6, and no other is; a name stands for its IPv4 address. An
-// IPv6 socket takes IPv6 only: otherwise :: would take 0.0.0.0's connections too, and one of them could not be opened beside the
-// other.
-func listenOn(host string, port, backlog int) (net.Listener, error) {
-	network := "tcp4"
-	if strings.Contains(host, ":") {
-		network = "tcp6"
-	}
-	switch host {
-	case "*", "::*":
-		host = ""
-	case "":
-		return nil, &net.DNSError{IsNotFound: true} // net.Listen would take it for all addresses
-	}
-	listener, err := net.Listen(network, net.JoinHostPort(host, strconv.Itoa(port)))
-	if err != nil {
-		return nil, err
-	}
-	if err := setBacklog(listener, backlog); err != nil {
-		listener.Close()
-		return nil, err
-	}
-	return listener, nil
-}
-
-// isForeignFamily says whether listening failed because the machine has no such kind of address at all.
-func isForeignFamily(err error) bool {
-	return slices.ContainsFunc([]error{syscall.EAFNOSUPPORT, syscall.EPFNOSUPPORT, syscall.EPROTONOSUPPORT, syscall.ESOCKTNOSUPPORT,
-		syscall.ENOPROTOOPT}, func(number error) bool { return errors.Is(err, number) })
 }
 
 // listenReason tells in the words of C's library, as Redis does, why an address can't be listened on.
@@ -134,29 +104,6 @@ func listenReason(err error) string {
 		return failed.Syscall + ": " + strings.ToUpper(text[:1]) + text[1:]
 	}
 	return err.Error()
-}
-
-// listenUnix listens on a path. A socket that a dead server left there is removed; a living server's is not.
-func listenUnix(path string) (net.Listener, error) {
-	listener, err := net.Listen("unix", path)
-	if err == nil {
-		listener.(*net.UnixListener).SetUnlinkOnClose(false) // closeListeners does it: the descriptor outlives the Listener
-		return listener, nil
-	}
-	alive, dialErr := net.Dial("unix", path)
-	if dialErr == nil {
-		alive.Close()
-	}
-	if !errors.Is(dialErr, syscall.ECONNREFUSED) { // a full backlog or a lack of rights says nothing about its server
-		return nil, err
-	}
-	if info, statErr := os.Lstat(path); statErr != nil || info.Mode()&os.ModeSocket == 0 {
-		return nil, err
-	}
-	if removeErr := os.Remove(path); removeErr != nil {
-		return nil, err
-	}
-	return listenUnix(path)
 }
 
 // closeListeners ends listening and removes the Unix socket, but only one that this server has made: at the configured

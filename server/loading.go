@@ -66,11 +66,9 @@ func (s *Server) startAccepting() {
 		if s.closing.Load() {
 			return
 		}
-		if s.acceptFailed = frontEnds[s.config().IO].accept(s); s.acceptFailed != nil {
+		if s.acceptFailed = s.accept(l); s.acceptFailed != nil {
 			s.end()
-			return
 		}
-		s.acceptTLS()
 	}})
 }
 

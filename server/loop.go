@@ -8,6 +8,7 @@ import (
 	"github.com/cellserver/cellserver/acl"
 	"github.com/cellserver/cellserver/engine"
 	"github.com/cellserver/cellserver/gcra"
+	"github.com/cellserver/cellserver/netio"
 	"github.com/cellserver/cellserver/persistence"
 	"github.com/cellserver/cellserver/resp"
 )
@@ -27,10 +28,10 @@ type loop struct {
 	misconfigured error                 // why changes must be refused now: the reply; nil: they need not
 	deferred      []*envelope           // that a busyPass could not deliver
 	woken         atomic.Bool
-	poller        poller
+	poller        netio.Poller
+	ready         []netio.Handle // of the last wait
 
 	now         int64         // the store's clock at the start of the pass, Unix ns
-	ready       []*conn       // of the last wait
 	turns       connQueue     // those that wait for their turn: see turns.go
 	heavy       connQueue     // and those whose turns are long
 	heavyTurn   bool          // this one is a heavy connection's
@@ -123,7 +124,7 @@ func (l *loop) read(b *batch, c *conn) (data []byte, alive bool) {
 		}
 		room = c.in[:min(cap(c.in), kept+readBytes)]
 	}
-	n, err := c.read(room[kept:])
+	n, err := c.transport.Read(room[kept:])
 	l.stats.reads++
 	l.stats.inputBytes += uint64(n)
 	switch {
@@ -131,7 +132,7 @@ func (l *loop) read(b *batch, c *conn) (data []byte, alive bool) {
 		c.closing = true
 		c.flush()
 		return nil, false
-	case err != nil && err != errWouldBlock:
+	case err != nil && err != netio.ErrWouldBlock:
 		l.close(c)
 		return nil, false
 	case kept+n > c.maxQueryBytes():
@@ -198,7 +199,7 @@ func (l *loop) sweep() (more bool) {
 }
 
 // idle says that nothing was asked of the loop's connections lately.
-func (l *loop) idle() bool { return l.now-l.quietNs > int64(idleAfter) }
+func (l *loop) idle() bool { return l.now-l.quietNs > int64(netio.IdleAfter) }
 
 // wait blocks until something is ready, a message has come or it is time to sweep. Other loops may use the shard
 // meanwhile.
@@ -218,9 +219,9 @@ func (l *loop) wait(more bool) {
 
 // look waits for connections to become ready, and queues them.
 func (l *loop) look(timeout time.Duration, idle bool) {
-	l.ready = l.poller.wait(l.ready[:0], timeout, idle)
-	for _, c := range l.ready {
-		l.rouse(c)
+	l.ready = l.poller.Wait(l.ready[:0], timeout, idle)
+	for _, handle := range l.ready {
+		l.rouse(handle.(*conn))
 	}
 }
 
@@ -228,10 +229,10 @@ func (l *loop) look(timeout time.Duration, idle bool) {
 func (l *loop) register(c *conn) {
 	err := ErrServerClosed
 	if !l.stopping {
-		err = l.poller.add(c)
+		err = l.poller.Add(c.transport, c, announcer(c))
 	}
 	if err != nil {
-		c.transport.close()
+		c.transport.Close()
 		l.connections.Add(-1)
 		return
 	}
@@ -250,15 +251,15 @@ func (l *loop) close(c *conn) {
 	l.unwatch(c)
 	l.leave(c)
 	l.stopMonitoring(c)
-	l.poller.remove(c)
-	c.transport.close()
+	l.poller.Remove(c.transport)
+	c.transport.Close()
 	l.connections.Add(-1)
 }
 
 // stop ends the loop once its connections are gone: at once for those with nothing to say.
 func (l *loop) stop() {
 	l.stopping = true
-	l.poller.stopAccepting()
+	l.poller.StopAccepting()
 	for _, c := range l.conns {
 		c.closing = true
 		if c.batch == nil {

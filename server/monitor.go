@@ -57,7 +57,7 @@ func (l *loop) feedMonitors(c *conn, cmd *command, words [][]byte) {
 // source is how the feed names a connection.
 func (c *conn) source() string {
 	peer, local, _ := c.addresses()
-	if c.isUnix() {
+	if c.transport.IsUnix() {
 		return "unix:" + strings.TrimSuffix(local, ":0")
 	}
 	return peer

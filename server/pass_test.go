@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/cellserver/cellserver/netio"
 )
 
 // scripted is a transport that reads the same input over and over and counts what is written.
@@ -12,18 +14,18 @@ type scripted struct {
 	written int
 }
 
-func (t *scripted) read(p []byte) (int, error)      { return copy(p, t.input), nil }
-func (t *scripted) write(p []byte) (int, error)     { t.written += len(p); return len(p), nil }
-func (t *scripted) await(interest)                  {}
-func (t *scripted) refuse(string)                   {}
-func (t *scripted) close()                          {}
-func (t *scripted) describe() (string, string, int) { return "", "", -1 }
-func (t *scripted) isUnix() bool                    { return true }
+func (t *scripted) Read(p []byte) (int, error)      { return copy(p, t.input), nil }
+func (t *scripted) Write(p []byte) (int, error)     { t.written += len(p); return len(p), nil }
+func (t *scripted) Await(netio.Interest)            {}
+func (t *scripted) Refuse(string)                   {}
+func (t *scripted) Close()                          {}
+func (t *scripted) Describe() (string, string, int) { return "", "", -1 }
+func (t *scripted) IsUnix() bool                    { return true }
 
 // newScriptedLoop returns a loop that nobody runs, with connections that send the same pipelines in every pass.
 func newScriptedLoop(t testing.TB, connections, depth, keys int) (*loop, []*conn) {
 	config := DefaultConfig()
-	config.Bind, config.Port, config.Shards, config.IO = []string{"127.0.0.1"}, freePort(t), 1, ioGoroutines
+	config.Bind, config.Port, config.Shards, config.IO = []string{"127.0.0.1"}, freePort(t), 1, netio.Goroutines
 	s, err := New(config)
 	if err != nil {
 		t.Fatal(err)

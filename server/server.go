@@ -16,6 +16,7 @@ import (
 	"github.com/cellserver/cellserver/acl"
 	"github.com/cellserver/cellserver/engine"
 	"github.com/cellserver/cellserver/keyspace"
+	"github.com/cellserver/cellserver/netio"
 	"github.com/cellserver/cellserver/persistence"
 )
 
@@ -36,7 +37,7 @@ type Server struct {
 	listeners    []net.Listener
 	tlsListeners []net.Listener             // of tls-port
 	tls          atomic.Pointer[tls.Config] // of new connections to it
-	handshakes   atomic.Int64               // being done
+	handshakes   netio.Handshakes           // of its clients
 	acceptFailed error                      // read when the loops have ended
 	socket       os.FileInfo                // of the Unix socket that this server has made; nil: none
 	resting      restLog
@@ -146,7 +147,7 @@ func newWithLog(config Config, log *logger) (*Server, error) {
 }
 
 func (s *Server) newLoop(index int) (*loop, error) {
-	p, err := frontEnds[s.config().IO].newPoller()
+	p, err := netio.NewPoller(s.config().IO)
 	if err != nil {
 		return nil, fmt.Errorf("cannot start event loop %d: %w", index, err)
 	}
@@ -192,7 +193,7 @@ func (s *Server) Serve() error {
 	running.Wait()
 	close(s.stopped)
 	for _, l := range s.loops {
-		l.poller.close()
+		l.poller.Close()
 	}
 	s.keepers.Wait()
 	err := errors.Join(failed, s.acceptFailed, s.closeLog())
@@ -270,16 +271,16 @@ func (s *Server) clients() int {
 
 // newConn makes a connection for the loop with the fewest, or returns nil, after telling the client so, where there are
 // as many as allowed or the client must not connect.
-func (s *Server) newConn(t transport) *conn {
+func (s *Server) newConn(t netio.Transport) *conn {
 	s.accepted.Add(1)
 	if s.clients() >= s.config().MaxClients {
 		s.rejected.Add(1)
-		t.refuse("-ERR max number of clients reached\r\n")
+		t.Refuse("-ERR max number of clients reached\r\n")
 		return nil
 	}
 	if s.protects() && !isLocal(t) {
 		s.rejected.Add(1)
-		t.refuse("-" + errProtected + "\r\n")
+		t.Refuse("-" + errProtected + "\r\n")
 		return nil
 	}
 	chosen := s.loops[0]
@@ -289,7 +290,7 @@ func (s *Server) newConn(t transport) *conn {
 		}
 	}
 	chosen.connections.Add(1)
-	c := &conn{transport: t, loop: chosen, id: s.nextID.Add(1), version: 2, created: s.clock.uptime(), lastUseNs: s.clock.now(), awaits: forInput}
+	c := &conn{transport: t, loop: chosen, id: s.nextID.Add(1), version: 2, created: s.clock.uptime(), lastUseNs: s.clock.now(), awaits: netio.ForInput}
 	s.welcome(c)
 	return c
 }

@@ -1,18 +1,17 @@
 package server
 
 import (
-	"net"
 	"regexp"
 	"strconv"
-	"syscall"
 	"testing"
 
+	"github.com/cellserver/cellserver/netio"
 	"golang.org/x/sys/unix"
 )
 
 // TestKeepAlive: tcp-keepalive is what the kernel is told, for connections made after it is set.
 func TestKeepAlive(t *testing.T) {
-	s := startServer(t, func(c *Config) { c.IO, c.TCPKeepAliveSeconds = ioEpoll, 60 })
+	s := startServer(t, func(c *Config) { c.IO, c.TCPKeepAliveSeconds = netio.Epoll, 60 })
 	options := func(c *client) [3]int {
 		t.Helper()
 		fd, err := strconv.Atoi(regexp.MustCompile(` fd=(\d+) `).FindStringSubmatch(c.run("CLIENT INFO"))[1])
@@ -42,29 +41,5 @@ func TestKeepAlive(t *testing.T) {
 		if got[0] != row.want[0] || row.want[0] == 1 && got[1] != row.want[1] {
 			t.Errorf("tcp-keepalive %s: %v", row.value, got)
 		}
-	}
-}
-
-func TestBacklog(t *testing.T) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer listener.Close()
-	if err := setBacklog(listener, 7); err != nil {
-		t.Fatal(err)
-	}
-	raw, err := listener.(syscall.Conn).SyscallConn()
-	if err != nil {
-		t.Fatal(err)
-	}
-	err = raw.Control(func(fd uintptr) {
-		info, err := unix.GetsockoptTCPInfo(int(fd), unix.IPPROTO_TCP, unix.TCP_INFO)
-		if err != nil || info.Sacked != 7 { // of a listener this field is the length of its queue
-			t.Error(err, info)
-		}
-	})
-	if err != nil {
-		t.Error(err)
 	}
 }

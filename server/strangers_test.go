@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cellserver/cellserver/netio"
 	"github.com/cellserver/cellserver/resp"
 )
 
@@ -102,7 +103,7 @@ func TestStrangersThatRead(t *testing.T) {
 // TestStrangersTurn has the bounds: a stranger's turn ends after so many commands, and what is kept for it is not more than the
 // limit. A client that has authenticated is no stranger, nor is anybody where no password is needed.
 func TestStrangersTurn(t *testing.T) {
-	s := newServer(t, func(c *Config) { c.Shards, c.IO, c.RequirePass = 1, ioGoroutines, "secret" })
+	s := newServer(t, func(c *Config) { c.Shards, c.IO, c.RequirePass = 1, netio.Goroutines, "secret" })
 	t.Cleanup(s.closeListeners)
 	l := s.loops[0]
 	l.loading = false

@@ -1,22 +1,18 @@
 package server
 
 import (
-	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/cellserver/cellserver/config"
 )
 
-// This file serves tls-port. Go's TLS connection can't be driven by readiness, so on every system two goroutines serve
-// one and feed its loop as the portable front end does.
+// This file makes of the tls- directives what the connections to tls-port are served by.
 
 // TLSOptions are the tls- directives, with Redis's meanings.
 type TLSOptions = config.TLSOptions
@@ -29,9 +25,6 @@ func tlsOptions(c *Config) TLSOptions {
 	}
 	return options
 }
-
-// handshakeTimeout is how long a client may take for its handshake. Redis has no such limit of its own.
-const handshakeTimeout = 10 * time.Second
 
 // openSSLCiphers are the cipher suites of TLS 1.2 that may be chosen, by the names that redis.conf has for them. Those of
 // TLS 1.3 can't be chosen in Go, and all are good.
@@ -149,34 +142,4 @@ func (s *Server) ReloadCertificates() {
 		return
 	}
 	s.log.notice("The certificates are read again.")
-}
-
-// acceptTLS accepts on the listeners of tls-port until they are closed.
-func (s *Server) acceptTLS() {
-	perConnection := &tls.Config{
-		GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) { return s.tls.Load(), nil },
-	}
-	for _, listener := range s.tlsListeners {
-		go s.acceptOn(listener, func(nc net.Conn) { go s.shakeHands(tls.Server(nc, perConnection)) })
-	}
-}
-
-// shakeHands does what comes before the connection can be served. Whoever is at it counts against maxclients, so that
-// handshakes that are begun and left take no more than that many.
-func (s *Server) shakeHands(tc *tls.Conn) {
-	defer s.handshakes.Add(-1)
-	if s.handshakes.Add(1)+int64(s.clients()) > int64(s.config().MaxClients) {
-		s.rejected.Add(1)
-		tc.NetConn().Close()
-		return
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), handshakeTimeout)
-	defer cancel()
-	if err := tc.HandshakeContext(ctx); err != nil {
-		tc.NetConn().Close()
-		return
-	}
-	if c := s.newConn(newStream(tc, s.config().TCPKeepAliveSeconds)); c != nil {
-		c.place()
-	}
 }

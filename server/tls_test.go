@@ -269,6 +269,6 @@ func TestHandshakesCountAgainstMaxClients(t *testing.T) {
 	for range 3 {
 		dialTo(t, "tcp", address)
 	}
-	eventually(t, "three handshakes are under way", func() bool { return s.handshakes.Load() == 3 })
+	eventually(t, "three handshakes are under way", func() bool { return s.handshakes.UnderWay() == 3 })
 	dialTo(t, "tcp", address).closed()
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/cellserver/cellserver/config"
+	"github.com/cellserver/cellserver/netio"
 )
 
 // staged is a transport that has what the test gives it to read, and keeps what is written.
@@ -20,20 +21,20 @@ type staged struct {
 	onRead func()
 }
 
-func (t *staged) read(p []byte) (int, error) {
+func (t *staged) Read(p []byte) (int, error) {
 	if t.onRead != nil {
 		t.onRead()
 	}
 	n := copy(p, t.given)
 	t.given = t.given[n:]
 	if n == 0 {
-		return 0, errWouldBlock
+		return 0, netio.ErrWouldBlock
 	}
 	return n, nil
 }
 
-func (t *staged) write(p []byte) (int, error) { return t.got.Write(p) }
-func (t *staged) close()                      { t.closed = true }
+func (t *staged) Write(p []byte) (int, error) { return t.got.Write(p) }
+func (t *staged) Close()                      { t.closed = true }
 
 // A stage is a loop whose passes the test makes, one by one.
 type stage struct {
@@ -237,7 +238,7 @@ func TestFloodedInbox(t *testing.T) {
 // TestBystandersAreServed: while ten clients watch 20,000 keys each over and over, and go, a call takes milliseconds. The bound
 // is far above, for machines that are busy; how long it takes in truth is what bench/compare bystander measures.
 func TestBystandersAreServed(t *testing.T) {
-	for _, frontEnd := range ioChoices() {
+	for _, frontEnd := range netio.FrontEnds() {
 		t.Run(frontEnd, func(t *testing.T) {
 			s := startServer(t, func(c *Config) { c.IO, c.Shards = frontEnd, 1 })
 			watch := wideCommand("WATCH", 20_000)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 
 	"github.com/cellserver/cellserver/config"
+	"github.com/cellserver/cellserver/netio"
 )
 
 // This file keeps the output that a connection's peer has not read.
@@ -23,7 +24,7 @@ const (
 	unsentShare = 3
 	// sendBytes is the most unsent output that a connection is sent in its turn: a peer that reads as fast as it is sent to
 	// must not keep the others waiting. It is what a stream takes at a time.
-	sendBytes = streamBytes
+	sendBytes = netio.StreamBytes
 )
 
 // strangersOutputLimit takes the place of the configuration's for a connection that has to authenticate first. Its peer may be
@@ -97,7 +98,7 @@ func (c *conn) sendUnsent() error {
 	u := &c.unsent
 	for allowed := sendBytes; c.stalled(); {
 		if allowed == 0 {
-			return errWouldBlock // as far as this turn goes; the transport tells of room again
+			return netio.ErrWouldBlock // as far as this turn goes; the transport tells of room again
 		}
 		first := u.buffers[0]
 		n, err := c.put(first[u.written:min(len(first), u.written+allowed)])

@@ -2,6 +2,7 @@ package tidy
 
 import (
 	"go/ast"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -21,21 +22,31 @@ var impureImports = []string{"sync", "net", "os", "syscall", "golang.org/x/sys"}
 
 // checkPurity keeps clocks and chance out of rows 0 to 2, and goroutines, locks and I/O out of the pure packages.
 func checkPurity(t *tree, report report) {
+	needed := map[string]bool{} // folders that use the clock which they are given
 	for file := range t.programFiles() {
 		own, _ := t.place(file.folder)
 		if own.row >= 0 && own.row <= lastClocklessRow {
-			checkClock(t, file, report)
+			usesClock := checkClock(t, file, own.clock != "", report)
+			needed[file.folder] = needed[file.folder] || usesClock
 		}
 		if own.pure {
 			checkPure(t, file, report)
 		}
 	}
+	for _, folder := range slices.Sorted(maps.Keys(t.places)) {
+		if t.places[folder].clock != "" && !needed[folder] {
+			report(folder, "this package does without a clock: remove the exception")
+		}
+	}
 }
 
-func checkClock(t *tree, file *goFile, report report) {
+// checkClock says whether the file has used a clock that is given to its package.
+func checkClock(t *tree, file *goFile, given bool, report report) (used bool) {
 	for use, from := range file.selections() {
 		name := use.Sel.Name
 		switch {
+		case slices.Contains(clockFunctions[from], name) && given:
+			used = true
 		case slices.Contains(clockFunctions[from], name):
 			report(t.at(use.Pos()), "%s.%s reads the clock: take now, Unix nanoseconds, as an argument", from, name)
 		case isBelow(from, "math/rand") && !strings.HasPrefix(name, "New") && !slices.Contains(seededRandom, name):
@@ -47,6 +58,7 @@ func checkClock(t *tree, file *goFile, report report) {
 			report(t.at(spec.Pos()), "a dot import hides what is called: import by name")
 		}
 	}
+	return used
 }
 
 func checkPure(t *tree, file *goFile, report report) {

@@ -4,7 +4,7 @@
 // Check runs them all, reading the tree alone: no network, no Go command, no build. The rules:
 //
 //	layout     a package imports only from rows below its own, and every package has a row (house.go)
-//	purity     rows 0 to 2 take time and chance as arguments; the state machines have no goroutines, locks or I/O
+//	purity     rows 0 to 2, but netio, take time and chance as arguments; the state machines have no goroutines, locks or I/O
 //	output     only commands print, and they end with an error, not with a panic
 //	size       a function fits a screen, a file fits a mind
 //	package    every package explains itself, at one place

@@ -22,6 +22,8 @@ type place struct {
 	row  int
 	only []string // if given, these alone
 	pure bool     // no goroutines, no locks, no I/O
+	// clock, if given, is the reason why a package of the rows without a clock has one all the same.
+	clock string
 }
 
 // outside is the row of what may import everything and is imported by nothing: benchmarks and tests of the whole.
@@ -46,6 +48,7 @@ var cellserver = house{
 		"gcra":           {row: 0, pure: true},
 		"resp":           {row: 0, pure: true},
 		"expiry":         {row: 0, pure: true},
+		"netio":          {row: 0, clock: "waits for sockets: accepting rests after an error, handshakes and last words have deadlines"},
 		"internal/*":     {row: 0},
 
 		"bench":       {row: outside},

@@ -98,6 +98,10 @@ var callCases = []ruleCase{
 	{name: "clock where it belongs", files: map[string]string{
 		"server/a.go":    "package server\n\nimport \"time\"\n\nvar now = time.Now()\n",
 		"gcra/a_test.go": source("import \"time\"\n\nvar now = time.Now()")}},
+	{name: "clock that is given", files: map[string]string{"internal/x/a.go": "package x\n\nimport \"time\"\n\nvar now = time.Now()\n"},
+		change: func(h *house) { h.places["internal/x"] = place{row: 0, clock: "it waits"} }},
+	{name: "clock that is given and not used", change: func(h *house) { h.places["internal/x"] = place{row: 0, clock: "it waits"} },
+		want: []string{"purity internal/x"}},
 	{name: "random numbers", files: map[string]string{"gcra/a.go": source("import \"math/rand/v2\"\n\nvar n = rand.IntN(6)\nvar r *rand.Rand = rand.New(rand.NewPCG(1, 2))")},
 		want: []string{"purity gcra/a.go:5"}},
 	{name: "goroutine", files: map[string]string{"gcra/a.go": source("func f() {\n\tgo f()\n}")},
