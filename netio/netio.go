@@ -56,7 +56,7 @@ type Poller interface {
 	// Remove forgets a connection that is about to be closed.
 	Remove(t Transport)
 	// Accept has the connections that come to the listeners accepted until StopAccepting, or until the listeners are closed.
-	// The listeners need not work for anybody else afterwards.
+	// It is called once at most, and the listeners are of no use to the caller afterwards but to be closed.
 	Accept(listeners []net.Listener, by *Acceptor) error
 	// StopAccepting accepts no more from what Accept has got, except from listeners that are for the caller to close.
 	StopAccepting()
