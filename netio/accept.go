@@ -21,7 +21,7 @@ type Acceptor struct {
 // only repeat.
 const AcceptPause = 100 * time.Millisecond
 
-// keepAliveProbes is how many probes of tcp-keepalive may stay unanswered. probeInterval returns the seconds between them.
+// keepAliveProbes is how many probes of a silent peer may stay unanswered. probeInterval returns the seconds between them.
 // Both are Redis's.
 const keepAliveProbes = 3
 

@@ -46,14 +46,14 @@ func TestAcceptingRestsPortably(t *testing.T) {
 	}
 }
 
-// TestStopAccepting: with the listeners closed nobody gets in, and who is in is served on.
+// TestStopAccepting: with the listeners closed no client gets in, and those that are in are served on.
 func TestStopAccepting(t *testing.T) {
 	everyFrontEnd(t, func(t *testing.T, l *loop) {
 		p := l.connect()
 		l.stopAccepting()
 		if nc, err := net.DialTimeout("tcp", l.address, patience); err == nil {
 			nc.Close()
-			t.Error("somebody gets in")
+			t.Error("a client gets in")
 		}
 		if _, err := io.WriteString(p, "ping"); err != nil {
 			t.Fatal(err)

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// setBacklog makes a listener's queue of connections to accept as long as tcp-backlog says, or as the kernel allows.
+// setBacklog makes a listener's queue of connections to accept as long as it is told to, or as the kernel allows.
 func setBacklog(listener net.Listener, backlog int) error {
 	raw, err := listener.(syscall.Conn).SyscallConn()
 	if err != nil {

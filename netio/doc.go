@@ -14,15 +14,15 @@
 // what has arrived, so it must remember that until it reads. A Read that leaves something has it told again: one Read per
 // pass is enough, and gives others their turn. The end of a connection, too, is found by reading.
 //
-// Two ways lead from a transport to its loop. Most are told of by Wait. Those that goroutines serve call a function that
-// comes with the handle, and it is for the loop's owner to bring the news to the loop's goroutine and to wake it.
+// Readiness reaches a loop in two ways. Sockets that the poller watches are told of by Wait. A transport that goroutines
+// serve calls a function that Add was given, and that function must bring the news to the loop's goroutine and wake it.
 //
 // Wait, Read and Write allocate nothing.
 //
 // # Two front ends
 //
 // On Linux a loop polls its connections' sockets: with epoll, in raw system calls, without another goroutine. Elsewhere two
-// goroutines serve each connection, one of which reads ahead, by one buffer, and one of which writes what the loop leaves.
+// goroutines serve each connection: one reads ahead, by one buffer, and one writes what the loop leaves.
 // That costs a hand-over per read and write, and is portable: it needs nothing but package net. Loops can't tell the two
 // apart. TLS is served by goroutines on every system, because Go's implementation can't be driven by readiness.
 //
@@ -35,14 +35,14 @@
 // What makes that safe for reads and writes: the sockets never block. What makes it safe for the wait: the collector and the
 // scheduler stop a goroutine with a signal to its thread, the signal ends epoll_wait with EINTR, and the loop meets a safe
 // point at its next function call. They repeat the signal until it works, so one that comes just before the wait is not
-// lost. A loop that has been idle for [IdleAfter] waits by the ordinary call: nobody minds its few microseconds, and its
-// processor is free for others.
+// lost. A loop that has been idle for [IdleAfter] waits by the ordinary call: its few microseconds don't matter then, and the
+// processor is free for other goroutines. docs/decisions/0004-raw-system-calls.md has what was rejected.
 //
 // # Accepting
 //
 // [Poller.Accept] has connections accepted; each goes to the program as a transport, which places it with a loop. An error
-// such as too many open files would only come again, and with it a loop that does nothing else; so accepting rests for
-// [AcceptPause] and then tries again. [Handshakes] do what comes before a connection of TLS can be served.
+// such as too many open files would only come again, and trying at once would keep a processor busy; so accepting rests for
+// [AcceptPause] and then goes on. [Handshakes] do what comes before a connection of TLS can be served.
 //
 // The package writes no log and reads no configuration. It asks the clock where it has to: for those rests, and for how long
 // a handshake or the last words to a client may take.

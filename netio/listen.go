@@ -10,9 +10,9 @@ import (
 	"syscall"
 )
 
-// ListenTCP listens on a port of one address; * and ::* are all of their family. As in Redis one with a colon is of IPv6, and no other is; a name stands for its IPv4 address. An
-// IPv6 socket takes IPv6 only: otherwise :: would take 0.0.0.0's connections too, and one of them could not be opened beside the
-// other.
+// ListenTCP listens on a port of one address; * and ::* are all addresses of IPv4 and of IPv6. As in Redis one with a colon is of
+// IPv6, and no other is; a name stands for its IPv4 address. An IPv6 socket takes IPv6 only: otherwise :: would take 0.0.0.0's
+// connections too, and one of them could not be opened beside the other.
 func ListenTCP(host string, port, backlog int) (net.Listener, error) {
 	network := "tcp4"
 	if strings.Contains(host, ":") {
@@ -41,8 +41,8 @@ func IsForeignFamily(err error) bool {
 		syscall.ENOPROTOOPT}, func(number error) bool { return errors.Is(err, number) })
 }
 
-// ListenUnix listens on a path. A socket that a dead server left there is removed; a living server's is not. The caller removes
-// the socket in the end.
+// ListenUnix listens on a path. A socket that a dead server left there is removed; a living server's is not. The caller
+// removes the socket in the end.
 func ListenUnix(path string) (net.Listener, error) {
 	listener, err := net.Listen("unix", path)
 	if err == nil {

@@ -18,9 +18,9 @@ type Transport interface {
 	Await(what Interest)
 	// Refuse sends a last word, if the peer takes it at once, and closes. It serves a connection that no poller has yet.
 	Refuse(reply string)
-	// Close ends the connection. One that a poller has is removed from it first. What Write took is still sent.
+	// Close ends the connection. One that a poller has is removed from it first. What Write took is still sent, as far as the peer takes it.
 	Close()
-	// Describe returns the peer's address, the own address and the descriptor (-1 where there is none), for CLIENT LIST.
+	// Describe returns the peer's address, the own address and the descriptor (-1 where there is none).
 	Describe() (peer, local string, fd int)
 	// IsUnix says whether it is a Unix socket.
 	IsUnix() bool
@@ -60,7 +60,7 @@ type Poller interface {
 	Accept(listeners []net.Listener, by *Acceptor) error
 	// StopAccepting accepts no more from what Accept has got, except from listeners that are for the caller to close.
 	StopAccepting()
-	// Close frees what the poller itself takes. The loop must have ended, and nobody may call Wake any more.
+	// Close frees what the poller itself takes. The loop must have ended, and so must all calls of Wake.
 	Close()
 }
 

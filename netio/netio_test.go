@@ -124,7 +124,7 @@ func TestWake(t *testing.T) {
 		began := time.Now()
 		l.poller.Wait(nil, 30*time.Millisecond, true)
 		if took := time.Since(began); took < 20*time.Millisecond || took > patience/2 {
-			t.Errorf("a wait of 30 ms that nobody ends took %v", took)
+			t.Errorf("a wait of 30 ms that is not woken took %v", took)
 		}
 	})
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/cellserver/cellserver/netio"
 )
 
-// This file is where connections come from: package netio accepts them, and makes them ready for their loops.
+// This file has package netio accept connections, and brings what it tells to the loops and to the log.
 
 // accept has connections accepted from now on. That is the work of one loop, but for connections by TLS.
 func (s *Server) accept(l *loop) error {
