@@ -37,24 +37,13 @@ type aofReader struct {
 	whole   int64 // all before it can be kept
 	ours    bool  // it begins with a block
 	blocks  bool  // it has had a block
-	inBlock bool
 	loaded  *Loaded
 	history *history
 	options LoadOptions
-	sink    Sink
+	applier *Applier
 
-	parser  resp.Parser
-	args    [][]byte
-	db      int
-	multi   *transaction
-	scratch []byte
-}
-
-// transaction holds the commands between MULTI and EXEC.
-type transaction struct {
-	start int64
-	args  [][]byte // of all commands
-	ends  []int    // in args
+	parser resp.Parser
+	args   [][]byte
 }
 
 func newAOFReader(path string, file vfs.File, start, size int64) *aofReader {
@@ -116,10 +105,10 @@ func (r *aofReader) need(n int) error {
 // all reads the file to its end, or to a torn tail, before which whole is.
 func (r *aofReader) all() error {
 	for {
-		if r.multi == nil {
+		if !r.applier.InTransaction() {
 			r.whole = r.at()
 		}
-		if err := r.need(1); err == errEnd && r.multi == nil {
+		if err := r.need(1); err == errEnd && !r.applier.InTransaction() {
 			return nil
 		} else if err != nil {
 			return r.judge(err)
@@ -236,11 +225,12 @@ func (r *aofReader) block(header blockHeader) error {
 	if header.checksum(r.buf[r.pos:end]) != header.crc {
 		return errors.New("a block's checksum is wrong")
 	}
-	if r.multi != nil {
+	if r.applier.InTransaction() {
 		return errors.New("a block within a transaction")
 	}
-	r.blocks, r.inBlock = true, true
-	defer func() { r.inBlock = false }()
+	r.blocks = true
+	r.applier.Renamed = nil // our own log has commands by their own names
+	defer func() { r.applier.Renamed = r.options.Renamed }()
 	if err := r.clock(header.clockNanos, 1, func(int64) {}); err != nil {
 		return err
 	}
@@ -268,9 +258,8 @@ func (r *aofReader) command(end int) error {
 		r.args = args[:0]
 		switch {
 		case err == nil:
-			start := r.at()
 			r.pos += n
-			return r.take(args, start)
+			return r.applier.Apply(args, r.history.times())
 		case !errors.Is(err, resp.ErrIncomplete):
 			r.parser = resp.Parser{Limits: resp.DefaultLimits()}
 			return err

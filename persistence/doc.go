@@ -39,6 +39,7 @@
 //
 // In a log of Redis a string may get its expiry by a later command, and calls of redis-cell stand as they were made, to be applied as of
 // the time that Redis's annotations tell. Both go on from one file of the log to the next: see history.
+// What a command does is the [Applier]'s affair, which knows no files: the stream of a master is made of the same commands.
 //
 // # When the disk fails
 //

@@ -13,9 +13,9 @@ import (
 	"github.com/cellserver/cellserver/internal/vfs"
 )
 
-// Sink takes what a load finds, in order. Keys and arguments are good until the call returns.
+// Sink takes what a load or an [Applier] finds, in order. Keys and arguments are good until the call returns.
 type Sink interface {
-	// Store gives a key a TAT, which is later than LoadOptions.NowNanos.
+	// Store gives a key a TAT, which is later than LoadOptions.NowNanos or Times.NowNanos.
 	Store(db int, key []byte, tatNanos int64)
 	// Delete removes a key, if it is there.
 	Delete(db int, key []byte)
@@ -363,7 +363,9 @@ func (l *Loaded) part(path string, file vfs.File, size int64, h *history, sink S
 		h.baseNanos = l.created
 	}
 	r := newAOFReader(path, file, start, size)
-	r.loaded, r.history, r.options, r.sink = l, h, h.options, sink
+	r.loaded, r.history, r.options, r.applier = l, h, h.options, h.applier
+	r.applier.Sink, r.applier.Source, r.applier.Renamed = sink, l, h.options.Renamed
+	r.applier.Restart(0)
 	err := r.all()
 	l.doneBytes += size
 	return loadedFile{size: size, whole: r.whole, ours: r.ours && start == 0}, err

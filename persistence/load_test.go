@@ -320,7 +320,7 @@ func TestWaitingIsBounded(t *testing.T) {
 		}
 	}
 	got := newState()
-	h := newHistory(loadOptions)
+	h := &newHistory(loadOptions).applier.strings
 	loaded, err := LoadLog(logOf(t, string(content)), loadOptions, got)
 	must(t, err)
 	if loaded.OtherStrings != others || len(got.tats) != others/1000+1 {

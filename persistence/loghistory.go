@@ -1,120 +1,79 @@
 package persistence
 
 import (
-	"cmp"
-	"slices"
+	"bytes"
+	"fmt"
 )
 
-// history is what is known of a log beyond the file that is being read: it holds over all of them.
-//
-// A string may be set by one command and get its expiry by a later one: that is how Redis rewrites a log without an RDB file, and how
-// before version 7 it wrote SETEX down. So a string that is no limiter's key is not left out at once. It waits for its expiry until
-// many others have come, or the log has ended.
+// history is what is known of a log beyond the file that is being read: it holds over all of them. So does what the applier knows,
+// except for the database and an open transaction.
 type history struct {
 	options LoadOptions
+	applier *Applier
 
 	recordedNanos int64   // of the last #TS:, 0: there was none
 	baseNanos     int64   // when the base was written, 0: nobody knows
 	sinceBase     int64   // calls that were applied as of then, since no #TS: had come yet
 	sinceBaseIn   *Loaded // where they are to be told
-
-	young, old map[placedKey]waitingString // the old are settled when there are enough of the young
-	youngBytes int                         // of their keys
-	order      int                         // of the last
 }
-
-type placedKey struct {
-	db  int
-	key string
-}
-
-// waitingString is a string without the expiry of a limiter's key.
-type waitingString struct {
-	tatNanos int64   // 0: it can't be one
-	loaded   *Loaded // of its file
-	order    int
-}
-
-const (
-	// maxWaiting is how many strings wait for an expiry, at the least: commands of clients that work at the same time come in any order.
-	maxWaiting = 1 << 14
-	// maxWaitingBytes is how many bytes of keys make their number enough earlier.
-	maxWaitingBytes = 16 << 20
-)
 
 func newHistory(options LoadOptions) *history {
-	return &history{options: options, young: map[placedKey]waitingString{}, old: map[placedKey]waitingString{}}
+	h := &history{options: options}
+	h.applier = NewApplier(options.Databases, Discard, h.count)
+	return h
 }
 
-// wait has a string wait for its expiry.
-func (h *history) wait(db int, key []byte, tatNanos int64, loaded *Loaded) error {
-	h.forget(db, key)
-	h.order++
-	h.young[placedKey{db, string(key)}] = waitingString{tatNanos, loaded, h.order}
-	h.youngBytes += len(key)
-	if len(h.young) < maxWaiting && h.youngBytes < maxWaitingBytes {
-		return nil
+// times are those of the next command. A time to live counts from when its command was recorded, as far as is known. A call before the
+// first #TS: was made no earlier than when the base was written: a state from an earlier time refuses nothing that the true one lets pass.
+func (h *history) times() Times {
+	at := Times{NowNanos: h.options.NowNanos, FromNanos: h.recordedNanos, CallNanos: h.recordedNanos}
+	if h.recordedNanos == 0 {
+		at.FromNanos, at.CallNanos = h.options.NowNanos, h.baseNanos
 	}
-	settled := h.old
-	h.old, h.young, h.youngBytes = h.young, map[placedKey]waitingString{}, 0
-	return h.settle(settled)
+	return at
 }
 
-// waiting returns a string that waits.
-func (h *history) waiting(db int, key []byte) (waitingString, bool) {
-	k := placedKey{db, string(key)}
-	if w, waits := h.young[k]; waits {
-		return w, true
+// count is told by the applier what became of a command, counts it for the file that it is from, and refuses what a strict load does.
+func (h *history) count(e Event) error {
+	loaded := e.Source.(*Loaded)
+	if e.Outcome != Unknown && e.Outcome != OtherString && e.Name != "select" { // which changes nothing
+		loaded.Records++
 	}
-	w, waits := h.old[k]
-	return w, waits
-}
-
-// forget is for a key that is gone, or has another value.
-func (h *history) forget(db int, key []byte) {
-	k := placedKey{db, string(key)}
-	delete(h.young, k)
-	delete(h.old, k)
-}
-
-// flush is for a database that was emptied.
-func (h *history) flush(db int) {
-	for _, strings := range []map[placedKey]waitingString{h.young, h.old} {
-		for k := range strings {
-			if k.db == db {
-				delete(strings, k)
-			}
+	switch e.Outcome {
+	case Stored:
+		loaded.Entries++
+	case Expired:
+		loaded.Expired++
+	case Throttled:
+		loaded.Throttles++
+		if h.recordedNanos == 0 {
+			h.sinceBase, h.sinceBaseIn = h.sinceBase+1, loaded
 		}
+	case LongKey:
+		return loaded.leaveOut(&loaded.LongKeys, e.Key, h.options.Strict)
+	case OtherType:
+		return loaded.leaveOut(&loaded.OtherTypes, e.Key, h.options.Strict)
+	case OtherString:
+		return loaded.leaveOut(&loaded.OtherStrings, e.Key, h.options.Strict)
+	case NoTime:
+		loaded.TimelessCalls++
+		if h.options.Strict {
+			return errStrictCalls
+		}
+	case NoDatabase:
+		return &databasesError{h.options.Databases}
+	case Unknown:
+		return loaded.leaveOutCommand(e.Words[0], h.options.Strict)
 	}
+	return nil
 }
 
-// swap is for two databases that were exchanged.
-func (h *history) swap(a, b int) {
-	exchanged := map[int]int{a: b, b: a}
-	for _, strings := range []*map[placedKey]waitingString{&h.young, &h.old} {
-		moved := make(map[placedKey]waitingString, len(*strings))
-		for k, w := range *strings {
-			if other, concerned := exchanged[k.db]; concerned {
-				k.db = other
-			}
-			moved[k] = w
-		}
-		*strings = moved
-	}
-}
-
-// settle leaves strings out that have waited in vain.
-func (h *history) settle(strings map[placedKey]waitingString) error {
-	keys := make([]placedKey, 0, len(strings))
-	for k := range strings {
-		keys = append(keys, k)
-	}
-	slices.SortFunc(keys, func(a, b placedKey) int { return cmp.Compare(strings[a].order, strings[b].order) })
-	for _, k := range keys {
-		found := &strings[k].loaded.Found
-		if err := found.leaveOut(&found.OtherStrings, []byte(k.key), h.options.Strict); err != nil {
-			return err
-		}
+// leaveOutCommand counts a command that is not applied.
+func (l *Loaded) leaveOutCommand(name []byte, strict bool) error {
+	l.OtherCommands++
+	l.commands.add(bytes.ToUpper(name[:min(len(name), maxNameBytes)]))
+	if strict {
+		return fmt.Errorf("it holds commands that change no limiter keys, and %w: %s; cellserver check tells more", errStrict, quoteExample(name))
 	}
 	return nil
 }
@@ -128,10 +87,7 @@ func (h *history) end() error {
 			return errStrictCalls
 		}
 	}
-	if err := h.settle(h.old); err != nil {
-		return err
-	}
-	return h.settle(h.young)
+	return h.applier.Finish()
 }
 
 // recorded is told of a #TS:. Redis writes one whenever the second is another, so where the first one comes within a second of the base,
