@@ -8,7 +8,6 @@
 //	"REDIS0010"
 //	0xfa name value              said of the file: redis-ver, ctime, the store's clock
 //	0xfe database                of the entries that follow
-//	0xfb keys keys               how many there will be, all of them with an expiry
 //	0xfc milliseconds uint64     when the next entry expires: its TAT, rounded up
 //	0x00 key TAT                 a string; the TAT is in decimal digits
 //	0xff CRC64 uint64

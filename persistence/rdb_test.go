@@ -77,6 +77,11 @@ func TestExpiryIsTheTATRoundedUp(t *testing.T) {
 	}
 }
 
+// skipped tells how many things were left out that were no expired entries.
+func (f *Found) skipped() int64 {
+	return f.OtherTypes + f.OtherStrings + f.LongKeys + f.Functions
+}
+
 func TestWriterAndReader(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	var file bytes.Buffer
@@ -99,7 +104,6 @@ func TestWriterAndReader(t *testing.T) {
 		}
 		write(i, entry{i, string(key), later + int64(i)})
 	}
-	w.Database(15, 70_000)
 	for i := range 70_000 {
 		write(15, entry{15, fmt.Sprint(i - 35_000), math.MaxInt64 - int64(i)}) // keys in all integer forms
 	}
@@ -233,7 +237,7 @@ func TestReaderPassesOver(t *testing.T) {
 					t.Errorf("%+v", found)
 				}
 			}
-			if found.Skipped() != counted || found.Entries != 2 {
+			if found.skipped() != counted || found.Entries != 2 {
 				t.Errorf("%+v", found)
 			}
 			_, _, _, err = readAll(file, RDBOptions{NowNanos: now, Strict: true})
@@ -315,7 +319,7 @@ func TestReaderTellsLimiterKeys(t *testing.T) {
 		{"\xfd\xff\xff\xff\x7f" + tat(in2038*second+second+1), 0, 0, 1},
 	} {
 		entries, found, _, err := readAll(rdbFile(11, c.item), RDBOptions{NowNanos: now})
-		if err != nil || len(entries) != c.entries || found.Expired != c.expired || found.Skipped() != c.left {
+		if err != nil || len(entries) != c.entries || found.Expired != c.expired || found.skipped() != c.left {
 			t.Errorf("%q: %v, %+v, %v", c.item, entries, found, err)
 		}
 	}
@@ -348,7 +352,7 @@ func TestReaderReadsValkey(t *testing.T) {
 		"\x15\x01k\x00\x01\x01\x01\x01\x01\x01\x01\x01\x00":    1,
 	} {
 		entries, found, _, err := readAll(valkeyFile(before+item+after), RDBOptions{NowNanos: now})
-		if err != nil || len(entries) != 2 || found.Skipped() != skipped {
+		if err != nil || len(entries) != 2 || found.skipped() != skipped {
 			t.Errorf("%q: %v, %+v, %v", item, entries, found, err)
 		}
 	}

@@ -49,11 +49,6 @@ type Found struct {
 	created int64    // when an RDB file says that it was written, Unix ns, 0: it does not
 }
 
-// Skipped tells how many things were left out that were no expired entries.
-func (f *Found) Skipped() int64 {
-	return f.OtherTypes + f.OtherStrings + f.LongKeys + f.Functions
-}
-
 // leaveOut counts something that is not loaded. Its key becomes an example; a library of functions has none, and the
 // key of an RDB file that is too long is not held.
 func (f *Found) leaveOut(counter *int64, key []byte, strict bool) error {

@@ -23,7 +23,6 @@ const (
 type RDBHeader struct {
 	ClockNanos int64  // the store's clock when it was begun
 	Version    string // redis-ver
-	UsedBytes  int64  // used-mem
 	AOFBase    bool   // it is the base of a log
 }
 
@@ -48,7 +47,7 @@ func NewRDBWriter(out io.Writer, header RDBHeader) *RDBWriter {
 	w.aux("redis-ver", header.Version)
 	w.aux("redis-bits", "64")
 	w.aux(auxCreated, strconv.FormatInt(header.ClockNanos/1e9, 10))
-	w.aux("used-mem", strconv.FormatInt(header.UsedBytes, 10))
+	w.aux("used-mem", "0") // Redis writes its figure and does not depend on it
 	w.aux("aof-base", strconv.FormatInt(aofBase, 10))
 	w.aux(auxClock, strconv.FormatInt(header.ClockNanos, 10))
 	return w
@@ -56,14 +55,6 @@ func NewRDBWriter(out io.Writer, header RDBHeader) *RDBWriter {
 
 func (w *RDBWriter) aux(name, value string) {
 	w.buf = appendString(appendString(append(w.buf, opAux), []byte(name)), []byte(value))
-}
-
-// Database begins the entries of a database and says how many to expect, which spares Redis growing its table. Write begins
-// one that was not begun, without such a hint.
-func (w *RDBWriter) Database(db, entries int) {
-	w.selectDB(db)
-	w.buf = appendLength(append(w.buf, opResizeDB), uint64(entries))
-	w.buf = appendLength(w.buf, uint64(entries)) // all have an expiry
 }
 
 func (w *RDBWriter) selectDB(db int) {

@@ -104,7 +104,6 @@ func writeSnapshot(t testing.TB, path string, entries []entry) {
 	t.Helper()
 	var file bytes.Buffer
 	w := NewRDBWriter(&file, RDBHeader{ClockNanos: now, Version: "7.0.15"})
-	w.Database(0, 4)
 	for _, e := range entries {
 		w.Write(e.db, AppendEntry(nil, []byte(e.key), e.tat))
 	}

@@ -6,14 +6,9 @@ import (
 	"strings"
 )
 
-// Flags are what a script says of itself in its first line: #!lua flags=no-writes,allow-oom.
+// Flags are what a script says of itself in its first line: #!lua flags=no-writes,allow-oom. Only those that change something here are kept.
 type Flags struct {
-	Shebang         bool // it has such a line; without one a script may write, and its keys tell whether it runs
-	NoWrites        bool
-	AllowOOM        bool
-	AllowStale      bool
-	NoCluster       bool
-	AllowCrossSlots bool
+	NoWrites bool
 }
 
 // parseShebang reads the first line, if it begins with #!, and blanks it out: lines keep their numbers.
@@ -29,7 +24,6 @@ func parseShebang(body []byte) (code []byte, flags Flags, err error) {
 	if words[0] != "#!lua" {
 		return nil, Flags{}, errors.New("ERR Unexpected engine in script shebang: " + words[0])
 	}
-	flags.Shebang = true
 	for _, word := range words[1:] {
 		list, isFlags := strings.CutPrefix(word, "flags=")
 		if !isFlags {
@@ -51,14 +45,7 @@ func (f *Flags) set(name string) bool {
 	switch name {
 	case "no-writes":
 		f.NoWrites = true
-	case "allow-oom":
-		f.AllowOOM = true
-	case "allow-stale":
-		f.AllowStale = true
-	case "no-cluster":
-		f.NoCluster = true
-	case "allow-cross-slot-keys":
-		f.AllowCrossSlots = true
+	case "allow-oom", "allow-stale", "no-cluster", "allow-cross-slot-keys": // nothing here depends on them
 	default:
 		return false
 	}

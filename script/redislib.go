@@ -14,10 +14,10 @@ var redisConstants = map[string]lua.LValue{
 	"LOG_NOTICE":        lua.LNumber(LogNotice),
 	"LOG_WARNING":       lua.LNumber(LogWarning),
 	"REPL_NONE":         lua.LNumber(0),
-	"REPL_AOF":          lua.LNumber(ReplAOF),
-	"REPL_SLAVE":        lua.LNumber(ReplReplica),
-	"REPL_REPLICA":      lua.LNumber(ReplReplica),
-	"REPL_ALL":          lua.LNumber(ReplAOF | ReplReplica),
+	"REPL_AOF":          lua.LNumber(replAOF),
+	"REPL_SLAVE":        lua.LNumber(replReplica),
+	"REPL_REPLICA":      lua.LNumber(replReplica),
+	"REPL_ALL":          lua.LNumber(replAOF | replReplica),
 	"REDIS_VERSION":     lua.LString("7.0.15"),
 	"REDIS_VERSION_NUM": lua.LNumber(7<<16 | 0<<8 | 15),
 }
@@ -31,7 +31,7 @@ func (r *Runtime) redisFunctions() map[string]lua.LGFunction {
 		"sha1hex":            r.sha1hex,
 		"log":                r.log,
 		"setresp":            r.setresp,
-		"set_repl":           r.setReplication,
+		"set_repl":           setReplication,
 		"acl_check_cmd":      r.checkACL,
 		"replicate_commands": func(L *lua.LState) int { L.Push(lua.LTrue); return 1 },
 		"breakpoint":         func(L *lua.LState) int { L.Push(lua.LFalse); return 1 }, // no debugger is attached
@@ -189,17 +189,15 @@ func (r *Runtime) setresp(L *lua.LState) int {
 	return 0
 }
 
-func (r *Runtime) setReplication(L *lua.LState) int {
+// setReplication checks its argument and does nothing: what is told on is the host's affair.
+func setReplication(L *lua.LState) int {
 	if L.GetTop() != 1 {
 		return failed(L, "ERR redis.set_repl() requires two arguments.", true)
 	}
 	n, _ := toNumber(L.Get(1))
 	flags := int(toInteger(float64(n)))
-	if flags&^(ReplAOF|ReplReplica) != 0 {
+	if flags&^(replAOF|replReplica) != 0 {
 		return failed(L, "ERR Invalid replication flags. Use REPL_AOF, REPL_REPLICA, REPL_ALL or REPL_NONE.", true)
-	}
-	if setter, ok := r.host.(ReplicationSetter); ok {
-		setter.SetReplication(flags)
 	}
 	return 0
 }

@@ -24,11 +24,6 @@ type ACLChecker interface {
 	CheckACL(words [][]byte) (allowed, known bool)
 }
 
-// ReplicationSetter is what a Host may implement for redis.set_repl. The flags are ReplAOF and ReplReplica.
-type ReplicationSetter interface {
-	SetReplication(flags int)
-}
-
 // The levels of redis.log.
 const (
 	LogDebug = iota
@@ -39,8 +34,8 @@ const (
 
 // The flags of redis.set_repl.
 const (
-	ReplAOF     = 1
-	ReplReplica = 2
+	replAOF     = 1
+	replReplica = 2
 )
 
 // Options bound what a script may take. Zero stands for the default.

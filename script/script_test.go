@@ -71,7 +71,7 @@ func TestFlags(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, want := p.Flags, (Flags{Shebang: true, NoWrites: true, AllowOOM: true}); got != want {
+	if got, want := p.Flags, (Flags{NoWrites: true}); got != want {
 		t.Errorf("%+v", got)
 	}
 }
