@@ -25,7 +25,7 @@ func unitKeys() uint64 {
 	return 20_000
 }
 
-// maxResidentPerKey is the promise of design.md: memory of the process over an empty server, for keys of 16 bytes.
+// maxResidentPerKey is the promise: memory of the process over an empty server, for keys of 16 bytes.
 const maxResidentPerKey = 48
 
 // TestResidentBytes measures what the kernel says a process pays per key, in a process of its own, at sizes around 10

@@ -10,8 +10,7 @@ import (
 	"time"
 )
 
-// TestProtocolErrors has the rows of redis-surface.md 5.1 as a client meets them: what the server answers to malformed
-// input, after which it closes the connection.
+// TestProtocolErrors has what the server answers to malformed input, in Redis's words, before it closes the connection.
 func TestProtocolErrors(t *testing.T) {
 	rows := []struct{ name, sent, reply string }{
 		{"unbalanced quotes", "GET \"foo\r\n", "-ERR Protocol error: unbalanced quotes in request"},

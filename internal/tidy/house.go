@@ -42,7 +42,6 @@ var cellserver = house{
 		"engine":         {row: 2, only: []string{"gcra", "keyspace", "expiry"}, pure: true},
 		"keyspace":       {row: 1, only: []string{"internal/*"}, pure: true},
 		"persistence":    {row: 1, only: []string{"internal/*", "resp", "gcra"}},
-		"cluster":        {row: 1, only: []string{"internal/*"}},
 		"config":         {row: 1, only: []string{"internal/*", "resp"}},
 		"acl":            {row: 1, only: []string{"internal/*"}},
 		"gcra":           {row: 0, pure: true},
