@@ -1,7 +1,7 @@
 package persistence
 
 // An Applier carries out the commands by which a log, or the stream of a master, tells what changed: it gives a [Sink] what they change,
-// and says of each what became of it. It knows nothing of where they come from. Its users split bytes into words, know the times, and
+// and says of each what became of it. It knows nothing of where they come from. Its callers split bytes into words, know the times, and
 // decide what is an error.
 //
 // The commands between MULTI and EXEC are carried out when EXEC comes, all of them; those whose EXEC does not come never are.
@@ -10,7 +10,7 @@ package persistence
 type Applier struct {
 	Sink Sink
 	// Renamed has the own names of commands by those that rename-command gives them, in lower case. A Redis whose rename-command has
-	// given a command another name writes that down, as it was sent.
+	// renamed a command logs the new name, as the client sent it.
 	Renamed map[string]string
 	// Begin and End, where given, are called before the first and after the last command of a transaction, by its EXEC. End is called
 	// after an error, too.
@@ -50,7 +50,7 @@ type Outcome int
 
 // The outcomes. All from LongKey on say why a command, or a key, is left out.
 const (
-	Applied     Outcome = iota // nothing more is to be told. A string that is no limiter's key counts: it may become one
+	Applied     Outcome = iota // nothing more is to be told. A string that is not a limiter key counts: it may become one
 	Stored                     // the key has a TAT
 	Expired                    // what was to be stored has expired, and the key is deleted
 	Throttled                  // CL.THROTTLE was given to the sink
@@ -59,7 +59,7 @@ const (
 	OtherString                // a string waited in vain for the expiry of a limiter's key. It is told later, by itself
 	NoTime                     // CL.THROTTLE of which nothing tells when it was made
 	NoDatabase                 // SELECT or SWAPDB of a database that does not exist
-	Unknown                    // no command that is applied, or not with these words
+	Unknown                    // a command that is not applied, or not with these words
 )
 
 // An Event tells what became of a command. The words are good until tell returns.
@@ -90,9 +90,9 @@ func (a *Applier) Apply(words [][]byte, at Times) error {
 		}
 		return nil
 	case string(name) == "exec":
-		return a.exec(&at)
+		return a.exec(at)
 	case a.transaction == nil:
-		return a.apply(name, words, &at)
+		return a.apply(name, words, at)
 	}
 	t := a.transaction
 	for _, word := range words {
@@ -103,7 +103,7 @@ func (a *Applier) Apply(words [][]byte, at Times) error {
 }
 
 // exec carries out the commands of a transaction.
-func (a *Applier) exec(at *Times) error {
+func (a *Applier) exec(at Times) error {
 	t := a.transaction
 	if t == nil {
 		return nil
@@ -127,7 +127,7 @@ func (a *Applier) exec(at *Times) error {
 }
 
 // apply carries out a command and tells of it.
-func (a *Applier) apply(name []byte, words [][]byte, at *Times) error {
+func (a *Applier) apply(name []byte, words [][]byte, at Times) error {
 	command := appliedCommands[string(name)]
 	if command == nil || len(words) < command.minWords {
 		return a.tell(Event{Outcome: Unknown, Words: words, Source: a.Source})
@@ -146,7 +146,7 @@ func (a *Applier) apply(name []byte, words [][]byte, at *Times) error {
 	return err
 }
 
-// ownName returns a command's own name in lower case, good until the next call; "" for what is none.
+// ownName returns a command's own name in lower case, good until the next call; "" if it is not a command.
 func (a *Applier) ownName(word []byte) []byte {
 	if len(word) > maxNameBytes {
 		return nil

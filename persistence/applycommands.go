@@ -8,11 +8,12 @@ import (
 	"github.com/cellserver/cellserver/resp"
 )
 
-// An appliedCommand is a row of the table of commands that an Applier carries out. The error is of telling what waited in vain.
+// An appliedCommand is a row of the table of commands that an Applier carries out. The error is tell's, about strings that
+// waited in vain.
 type appliedCommand struct {
 	name     string // in lower case
 	minWords int    // its name included
-	apply    func(a *Applier, words [][]byte, at *Times) (Outcome, error)
+	apply    func(a *Applier, words [][]byte, at Times) (Outcome, error)
 }
 
 // appliedCommands are the rows by their names.
@@ -43,7 +44,7 @@ func byName(rows ...*appliedCommand) map[string]*appliedCommand {
 	return table
 }
 
-func (a *Applier) selectDB(words [][]byte, _ *Times) (Outcome, error) {
+func (a *Applier) selectDB(words [][]byte, _ Times) (Outcome, error) {
 	db, ok := resp.ParseRedisInt(words[1])
 	if !ok || db < 0 || db >= int64(a.databases) {
 		return NoDatabase, nil
@@ -52,8 +53,8 @@ func (a *Applier) selectDB(words [][]byte, _ *Times) (Outcome, error) {
 	return Applied, nil
 }
 
-// set has the options that give an expiry. The others say on what condition it was done, and it was.
-func (a *Applier) set(words [][]byte, at *Times) (Outcome, error) {
+// set handles the options that give an expiry. The others are conditions for the SET, and it was done.
+func (a *Applier) set(words [][]byte, at Times) (Outcome, error) {
 	expiry := int64(NoExpiry)
 	for i := 3; i+1 < len(words); i++ {
 		n, isNumber := resp.ParseRedisInt(words[i+1])
@@ -75,8 +76,8 @@ func (a *Applier) set(words [][]byte, at *Times) (Outcome, error) {
 }
 
 // setWithTTL is SETEX or PSETEX.
-func setWithTTL(unitMillis int64) func(*Applier, [][]byte, *Times) (Outcome, error) {
-	return func(a *Applier, words [][]byte, at *Times) (Outcome, error) {
+func setWithTTL(unitMillis int64) func(*Applier, [][]byte, Times) (Outcome, error) {
+	return func(a *Applier, words [][]byte, at Times) (Outcome, error) {
 		expiry := int64(NoExpiry)
 		if n, ok := resp.ParseRedisInt(words[2]); ok {
 			expiry = at.after(times(n, unitMillis))
@@ -86,12 +87,12 @@ func setWithTTL(unitMillis int64) func(*Applier, [][]byte, *Times) (Outcome, err
 }
 
 // after returns the Unix milliseconds of when a time to live ends.
-func (t *Times) after(millis int64) int64 {
+func (t Times) after(millis int64) int64 {
 	return min(millis, math.MaxInt64-t.FromNanos/1e6) + t.FromNanos/1e6
 }
 
-// store gives the key a value. Whatever it is, it is in place of what was there.
-func (a *Applier) store(key, value []byte, expiryMillis int64, at *Times) (Outcome, error) {
+// store gives the key a value, which replaces any earlier one.
+func (a *Applier) store(key, value []byte, expiryMillis int64, at Times) (Outcome, error) {
 	if len(key) > MaxKeyBytes {
 		return LongKey, nil
 	}
@@ -103,7 +104,7 @@ func (a *Applier) store(key, value []byte, expiryMillis int64, at *Times) (Outco
 	return a.put(key, tatNanos, v), nil
 }
 
-// put gives the key what judge says it is.
+// put stores the key as judge classifies it.
 func (a *Applier) put(key []byte, tatNanos int64, v verdict) Outcome {
 	a.strings.forget(a.db, key)
 	if v == hasExpired {
@@ -114,8 +115,8 @@ func (a *Applier) put(key []byte, tatNanos int64, v verdict) Outcome {
 	return Stored
 }
 
-// restore has the expiry beside the value: milliseconds, 0 for none.
-func (a *Applier) restore(words [][]byte, at *Times) (Outcome, error) {
+// restore handles RESTORE, whose expiry comes beside the value: milliseconds, 0 for none.
+func (a *Applier) restore(words [][]byte, at Times) (Outcome, error) {
 	key := words[1]
 	if len(key) > MaxKeyBytes {
 		return LongKey, nil
@@ -141,7 +142,7 @@ func (a *Applier) restore(words [][]byte, at *Times) (Outcome, error) {
 	return OtherType, nil
 }
 
-func (a *Applier) del(words [][]byte, _ *Times) (Outcome, error) {
+func (a *Applier) del(words [][]byte, _ Times) (Outcome, error) {
 	for _, key := range words[1:] {
 		if len(key) <= MaxKeyBytes {
 			a.strings.forget(a.db, key)
@@ -151,13 +152,13 @@ func (a *Applier) del(words [][]byte, _ *Times) (Outcome, error) {
 	return Applied, nil
 }
 
-func (a *Applier) flushDB([][]byte, *Times) (Outcome, error) {
+func (a *Applier) flushDB([][]byte, Times) (Outcome, error) {
 	a.strings.flush(a.db)
 	a.Sink.Flush(a.db)
 	return Applied, nil
 }
 
-func (a *Applier) flushAll([][]byte, *Times) (Outcome, error) {
+func (a *Applier) flushAll([][]byte, Times) (Outcome, error) {
 	for db := range a.databases {
 		a.strings.flush(db)
 		a.Sink.Flush(db)
@@ -165,7 +166,7 @@ func (a *Applier) flushAll([][]byte, *Times) (Outcome, error) {
 	return Applied, nil
 }
 
-func (a *Applier) swapDB(words [][]byte, _ *Times) (Outcome, error) {
+func (a *Applier) swapDB(words [][]byte, _ Times) (Outcome, error) {
 	one, okOne := resp.ParseRedisInt(words[1])
 	other, okOther := resp.ParseRedisInt(words[2])
 	databases := int64(a.databases)
@@ -177,10 +178,10 @@ func (a *Applier) swapDB(words [][]byte, _ *Times) (Outcome, error) {
 	return Applied, nil
 }
 
-// expire is EXPIRE or one of its relatives. It deletes the key where the time has passed, and makes a limiter's key of a string that
-// waits for this. Else it changes nothing: a TAT is its own expiry.
-func expire(unitMillis int64, relative bool) func(*Applier, [][]byte, *Times) (Outcome, error) {
-	return func(a *Applier, words [][]byte, at *Times) (Outcome, error) {
+// expire is EXPIRE or one of its relatives. It deletes the key if the time has passed, and turns a string that waits for its expiry
+// into a limiter key. Otherwise it changes nothing: a TAT is its own expiry.
+func expire(unitMillis int64, relative bool) func(*Applier, [][]byte, Times) (Outcome, error) {
+	return func(a *Applier, words [][]byte, at Times) (Outcome, error) {
 		key := words[1]
 		n, ok := resp.ParseRedisInt(words[2])
 		if !ok || len(key) > MaxKeyBytes {
@@ -206,7 +207,7 @@ func expire(unitMillis int64, relative bool) func(*Applier, [][]byte, *Times) (O
 }
 
 // throttle applies a call as of the time when it was made.
-func (a *Applier) throttle(words [][]byte, at *Times) (Outcome, error) {
+func (a *Applier) throttle(words [][]byte, at Times) (Outcome, error) {
 	limit, quantity, ok := parseCall(words)
 	switch {
 	case !ok:

@@ -12,7 +12,7 @@ type history struct {
 	applier *Applier
 
 	recordedNanos int64   // of the last #TS:, 0: there was none
-	baseNanos     int64   // when the base was written, 0: nobody knows
+	baseNanos     int64   // when the base was written, 0: unknown
 	sinceBase     int64   // calls that were applied as of then, since no #TS: had come yet
 	sinceBaseIn   *Loaded // where they are to be told
 }
@@ -24,7 +24,7 @@ func newHistory(options LoadOptions) *history {
 }
 
 // times are those of the next command. A time to live counts from when its command was recorded, as far as is known. A call before the
-// first #TS: was made no earlier than when the base was written: a state from an earlier time refuses nothing that the true one lets pass.
+// first #TS: was made no earlier than the base was written: a state from an earlier time refuses nothing that the true one lets pass.
 func (h *history) times() Times {
 	at := Times{NowNanos: h.options.NowNanos, FromNanos: h.recordedNanos, CallNanos: h.recordedNanos}
 	if h.recordedNanos == 0 {
@@ -33,7 +33,8 @@ func (h *history) times() Times {
 	return at
 }
 
-// count is told by the applier what became of a command, counts it for the file that it is from, and refuses what a strict load does.
+// count is what the applier tells of each command: it counts the command for the file that it is from, and refuses what a strict load
+// refuses.
 func (h *history) count(e Event) error {
 	loaded := e.Source.(*Loaded)
 	if e.Outcome != Unknown && e.Outcome != OtherString && e.Name != "select" { // which changes nothing
@@ -91,8 +92,8 @@ func (h *history) end() error {
 }
 
 // recorded is told of a #TS:. Redis writes one whenever the second is another, so where the first one comes within a second of the base,
-// the calls before it have their time as exactly as those after it. A later first one tells nothing of them: aof-timestamp-enabled may
-// have been switched on long after they were made.
+// the calls before it have their time as exactly as those after it. A later first one says nothing about them:
+// aof-timestamp-enabled may have been switched on long after they were made.
 func (h *history) recorded(nanos int64) {
 	if h.recordedNanos == 0 && h.baseNanos <= nanos && nanos-h.baseNanos <= nanosPerSecond {
 		h.sinceBase = 0

@@ -5,11 +5,11 @@ import (
 	"slices"
 )
 
-// waitingStrings are the strings without the expiry of a limiter's key that may get it yet.
+// waitingStrings are strings that lack the expiry of a limiter key and may still get it.
 //
 // A string may be set by one command and get its expiry by a later one: that is how Redis rewrites a log without an RDB file, and how
-// before version 7 it wrote SETEX down. So a string that is no limiter's key is not left out at once. It waits for its expiry until
-// many others have come, or nothing more comes.
+// before version 7 it wrote SETEX down. So a string that is not a limiter key is not left out at once. It waits for its expiry
+// until many others have come, or until Finish.
 type waitingStrings struct {
 	leaveOut func(key string, source any) error // is told of those that have waited in vain. Its errors end what calls it
 
@@ -97,7 +97,7 @@ func (s *waitingStrings) swap(a, b int) {
 	}
 }
 
-// settle leaves strings out that have waited in vain.
+// settle leaves out strings that have waited in vain.
 func (s *waitingStrings) settle(waiting map[placedKey]waitingString) error {
 	keys := make([]placedKey, 0, len(waiting))
 	for k := range waiting {
