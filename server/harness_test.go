@@ -7,7 +7,6 @@ import (
 	"io"
 	"net"
 	"os"
-	"runtime"
 	"strconv"
 	"strings"
 	"testing"
@@ -86,14 +85,6 @@ func startFails(t testing.TB, config Config) error {
 		t.Fatal("the server serves")
 	}
 	return nil
-}
-
-// ioChoices are the front ends that there are on this system.
-func ioChoices() []string {
-	if runtime.GOOS == "linux" {
-		return []string{ioEpoll, ioGoroutines}
-	}
-	return []string{ioGoroutines}
 }
 
 // everySetting runs a test on every front end, with one shard and with several.
