@@ -34,7 +34,7 @@ func TestConfigFile(t *testing.T) {
 	}
 	p.stop(syscall.SIGTERM)
 	for _, want := range []string{
-		" * loadmodule /usr/lib/redis/modules/libredis_cell.so: redis-cell's commands are built in, the file is not loaded\n",
+		" * loadmodule /usr/lib/redis/modules/libredis_cell.so: redis-cell's commands are built in; the file is not loaded\n",
 		" * 1 directive does not concern a rate limiter and has no effect: activerehashing\n",
 		" * CONFIG REWRITE executed with success.\n",
 	} {

@@ -8,9 +8,9 @@ import (
 	"github.com/cellserver/cellserver/resp"
 )
 
-// This file has the command line after the file's name, by the rules of Redis: each argument that begins with -- begins a line of the
-// language, and those after it are words of that line. The first argument of a line may have several words or lines itself, as
-// programs and YAML files pass them: "--save 60 1", "--maxmemory-policy volatile-ttl".
+// This file reads the command line after the file's name, by the rules of Redis: each argument that begins with -- begins a line of
+// the language, and the arguments after it are words of that line. The first argument of a line may have several words or lines
+// itself, as programs and YAML files pass them: "--save 60 1", "--maxmemory-policy volatile-ttl".
 
 // readOptions reads the lines that the arguments make.
 func (r *reader) readOptions(args []string) error {
@@ -37,8 +37,8 @@ func (r *reader) readOptions(args []string) error {
 	return nil
 }
 
-// lineOf returns how many of the arguments make the first line. The argument after a name alone is its value though it may begin with
-// --, for a password may; but not for save, of which the name alone means none.
+// lineOf returns how many of the arguments make up the first line. The argument after a lone name is its value even if it begins
+// with --, as a password may. save is the exception: its name alone means no save points.
 func lineOf(args []string) int {
 	n := 1
 	if isNameAlone(args[0]) && len(args) > 1 && !(isSave(args[0]) && isOption(args[1])) {
@@ -77,10 +77,11 @@ func spell(args []string) string {
 	return b.String()
 }
 
-// clientOptions are options of redis-cli that are tried at servers, with what is meant.
+// clientOptions are options of redis-cli that users try on servers, with the directives that they mean.
 var clientOptions = map[string]string{"p": "port", "a": "requirepass", "s": "unixsocket"}
 
-// hintAtOption returns what to say of a line that is no directive, if there is something to say: which one was meant.
+// hintAtOption returns a hint at the directive that the user probably meant by a line that is not one; "" if it has
+// none.
 func hintAtOption(args []string) string {
 	const separators = "= "
 	given := strings.TrimLeft(args[0], "-")
@@ -102,18 +103,18 @@ func hintAtOption(args []string) string {
 	case find(name) != nil && meant != strings.Join(args, " "):
 		return ": write " + meant
 	case !isOption(args[0]):
-		return ": options begin with --, and cellserver --help names them"
+		return ": options begin with --; cellserver --help lists them"
 	}
 	return ""
 }
 
-// hintAtFirstWord returns what to say of a file that is not there, if its name looks like an attempt at something else.
+// hintAtFirstWord returns a hint for a missing file whose name looks like an attempt at something else.
 func hintAtFirstWord(name string) string {
 	switch {
 	case strings.ContainsAny(name, `/\.`):
 		return ""
 	case find(name) != nil:
-		return fmt.Sprintf("; the first word is a file's name unless it begins with --: write --%s", name)
+		return fmt.Sprintf("; the first word is a file name unless it begins with --: write --%s", name)
 	}
-	return "; the first word is a file's name unless it begins with --: cellserver --help tells more"
+	return "; the first word is a file name unless it begins with --: see cellserver --help"
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/cellserver/cellserver/internal/realredis"
 )
 
-// commandLines are taken as redis-server 7.0.15 takes them. Words are apart by |. want is a directive and its value, or, without a
-// value, nothing: then the line is an error.
+// commandLines are taken as redis-server 7.0.15 takes them. Words are separated by |. want is a directive and its value; without
+// it, the line is an error.
 var commandLines = []struct{ args, name, want string }{
 	{"--timeout|3|--maxclients|2", "maxclients", "2"},
 	{"--MaxClients|7", "maxclients", "7"},
@@ -119,7 +119,7 @@ func TestRedisAgreesOnCommandLines(t *testing.T) {
 	}
 }
 
-// TestHints: an error on the command line tells what was probably meant.
+// TestHints: an error on the command line says what the user probably meant.
 func TestHints(t *testing.T) {
 	const bad = "Bad directive or wrong number of arguments"
 	rows := []struct{ args, want string }{
@@ -129,11 +129,11 @@ func TestHints(t *testing.T) {
 		{"--save=60|1", bad + ": write --save 60 1"},
 		{"--maxmemory_policy|noeviction", bad + ": write --maxmemory-policy noeviction"},
 		{"-p|7000", bad + ": write --port 7000"},
-		{"-p7000", bad + ": options begin with --, and cellserver --help names them"},
+		{"-p7000", bad + ": options begin with --; cellserver --help lists them"},
 		{"-port|7000", bad + ": write --port 7000"},
 		{"---port|7000", bad + ": write --port 7000"},
 		{"-a|secret", bad + ": write --requirepass secret"},
-		{"-x", bad + ": options begin with --, and cellserver --help names them"},
+		{"-x", bad + ": options begin with --; cellserver --help lists them"},
 		{"--port|7000|--version", bad + ": --version must be the first argument"},
 		{"--port|7000|--help", bad + ": --help must be the first argument"},
 		{"--sentinel", "sentinel directive while not in sentinel mode: cellserver has no --sentinel"},
@@ -149,9 +149,9 @@ func TestHints(t *testing.T) {
 		}
 	}
 	for name, hint := range map[string]string{
-		"help":      "; the first word is a file's name unless it begins with --: cellserver --help tells more",
-		"7000":      "; the first word is a file's name unless it begins with --: cellserver --help tells more",
-		"port":      "; the first word is a file's name unless it begins with --: write --port",
+		"help":      "; the first word is a file name unless it begins with --: see cellserver --help",
+		"7000":      "; the first word is a file name unless it begins with --: see cellserver --help",
+		"port":      "; the first word is a file name unless it begins with --: write --port",
 		"no.conf":   "",
 		"./no-conf": "",
 	} {

@@ -7,10 +7,10 @@ import (
 	"slices"
 )
 
-// Config is the value of every directive. One that is in use is never changed: whoever wants another makes a Clone, changes
-// that and puts it in the place of the first. The fields bear the directives' names, with their unit where they have one.
+// Config holds the value of every directive. A Config in use is never changed: to change a value, make a Clone, change
+// that, and replace the original with it. The fields have the directives' names, with the unit where there is one.
 type Config struct {
-	// Where to listen, and for how many.
+	// Where to listen, and for how many clients.
 	Bind                []string // addresses; one that starts with '-' may be unavailable
 	Port                int      // TCP port; 0: none
 	UnixSocket          string   // path; empty: none
@@ -60,7 +60,7 @@ type Config struct {
 	AOFLoadTruncated         bool
 	AOFTimestampEnabled      bool
 	StrictLoad               bool // a file that holds anything but limiter keys stops the start
-	AcceptMachineClock       bool // where the files' clock is ahead of the machine's, the machine's counts
+	AcceptMachineClock       bool // trust the machine's clock where the files' clock is ahead of it
 
 	// The process.
 	LogLevel       string // debug, verbose, notice, warning or nothing
@@ -70,24 +70,24 @@ type Config struct {
 	SyslogFacility string
 	PIDFile        string
 	Supervised     string // upstart, systemd, auto or no
-	// What SHUTDOWN options an interrupt and a SIGTERM stand for, apart by spaces; "default": none.
+	// Which SHUTDOWN options SIGINT and SIGTERM stand for, separated by spaces; "default": none.
 	ShutdownOnSIGINT, ShutdownOnSIGTERM string
 
 	// Our own.
-	Shards        int    // event loops, each the owner of one shard of the keyspace
+	Shards        int    // event loops, each of which owns one shard of the keyspace
 	IO            string // epoll or goroutines
 	ConstantReply bool   // answer every CL.THROTTLE with a constant: the floor that bench/compare measures against
 
-	// What the file and the command line said that is no value of a directive.
-	File    string   // the configuration file, absolute; empty: there is none that could be written again
+	// What the file and the command line said besides values of directives.
+	File    string   // the configuration file, absolute; empty: there is none to rewrite
 	Origins []string // what was read: files of the command line, standard input and the command line itself
 	Users   []Line   // user name rule...
 	Renames []Line   // rename-command old new
 	// For the log:
-	Warnings []string // what was accepted and promises what is not so, a line each
-	Notes    []string // what else was accepted and has no effect
+	Warnings []string // accepted values that promise what cellserver does not do, a line each
+	Notes    []string // other accepted values that have no effect
 
-	inert map[string]string // values of the directives without a field, by name, that are not the table's
+	inert map[string]string // values of directives without a field, by name, where they differ from the table's
 	given map[string]bool   // names of the directives that a file or the command line has given
 }
 
@@ -96,11 +96,11 @@ type TLSOptions struct {
 	CertFile, KeyFile     string
 	CACertFile, CACertDir string
 	AuthClients           string // "yes", "optional" or "no"
-	Protocols             string // "TLSv1.2", "TLSv1.3" or both, apart by spaces; empty: both
-	Ciphers               string // OpenSSL's names, apart by colons, for TLS 1.2; empty: Go's choice
+	Protocols             string // "TLSv1.2", "TLSv1.3" or both, separated by spaces; empty: both
+	Ciphers               string // OpenSSL's names, separated by colons, for TLS 1.2; empty: Go's choice
 }
 
-// A SavePoint asks for a snapshot when so many changes have been made and so many seconds have passed since the last.
+// A SavePoint asks for a snapshot once both this many changes and this many seconds have passed since the last one.
 type SavePoint struct {
 	Seconds int64 // at least 1
 	Changes int64
@@ -110,17 +110,17 @@ type SavePoint struct {
 type OutputLimits struct{ Normal, Replica, PubSub OutputLimit }
 
 // An OutputLimit closes a connection whose unsent output is beyond HardBytes, or has been beyond SoftBytes for SoftSeconds.
-// A limit of 0 bytes is none.
+// 0 bytes mean no limit.
 type OutputLimit struct{ HardBytes, SoftBytes, SoftSeconds int64 }
 
-// A Line is a line of a file, or what stood for one on the command line.
+// A Line is a line of a file, or its equivalent on the command line.
 type Line struct {
 	Words  []string // with the directive's name, in lower case
 	Text   string   // as it was written
 	Source Source
 }
 
-// Default returns the configuration of a server that was told nothing: Redis's values, but on loopback only.
+// Default returns the configuration of a server that is given none: Redis's values, but on loopback only.
 func Default() Config {
 	c := Config{}
 	for i := range directives {
@@ -153,7 +153,7 @@ func (c *Config) Clone() *Config {
 	return &clone
 }
 
-// Path makes the name of a file absolute: it counts from the working directory of the configuration, dir.
+// Path makes the name of a file absolute: it is relative to dir, the configuration's working directory.
 func (c *Config) Path(name string) string {
 	if name == "" || filepath.IsAbs(name) {
 		return name

@@ -41,7 +41,7 @@ func value(t *testing.T, c *Config, name string) string {
 	return text
 }
 
-// TestTable: every value of the table is one that its directive takes, and what is shown of it can be read again.
+// TestTable: every directive takes its value from the table, and can read back what it shows of it.
 func TestTable(t *testing.T) {
 	defaults := Default()
 	for i := range directives {
@@ -130,7 +130,7 @@ func TestValues(t *testing.T) {
 	}
 }
 
-// TestErrors: what is wrong with a line is said in Redis's words, with the file and the line.
+// TestErrors: errors in a line have Redis's words, with the file and the line.
 func TestErrors(t *testing.T) {
 	rows := []struct{ line, want string }{
 		{"nosuch 1", "Bad directive or wrong number of arguments"},
@@ -191,8 +191,8 @@ func TestErrors(t *testing.T) {
 		{"maxmemory 75%", "argument must be a memory value"},
 		{"search-timeout", "Bad directive or wrong number of arguments"},
 		{"tls-auth-clients-user CN", "cellserver does not take a client's user from its certificate"},
-		{"preload-file rdb:x", "cellserver loads the files in dir, and no other"},
-		{"tls-key-file-pass x", "cellserver reads no encrypted keys; openssl pkey takes the password off"},
+		{"preload-file rdb:x", "cellserver loads only the files in dir"},
+		{"tls-key-file-pass x", "cellserver does not read encrypted keys; openssl pkey removes the password"},
 		{"replicaof 10.0.0.1 6379", "replication is not implemented"},
 		{"replicaof 10.0.0.1", "wrong number of arguments"},
 		{"cluster-enabled yes", "cellserver does not support clusters"},
@@ -311,8 +311,8 @@ func TestWhatIsKeptAndNoted(t *testing.T) {
 		t.Errorf("renames %+v", c.Renames)
 	}
 	want := []string{
-		"loadmodule /usr/lib/libredis_cell.so: redis-cell's commands are built in, the file is not loaded",
-		"daemonize yes: cellserver stays in the foreground, where a supervisor or the shell's & takes care of it",
+		"loadmodule /usr/lib/libredis_cell.so: redis-cell's commands are built in; the file is not loaded",
+		"daemonize yes: cellserver stays in the foreground; run it under a supervisor or with the shell's &",
 		"2 directives do not concern a rate limiter and have no effect: hz, list-max-ziplist-entries",
 	}
 	if !slices.Equal(c.Notes, want) {
@@ -327,7 +327,7 @@ func TestStockFile(t *testing.T) {
 	if err != nil {
 		realredis.Missing(t, err)
 	}
-	// The folder of the data is there only where the package is installed as a whole.
+	// The data folder exists only where the whole package is installed.
 	data := t.TempDir()
 	c, err := load(t, strings.Replace(string(content), "dir /var/lib/redis\n", "dir "+data+"\n", 1))
 	if err != nil {

@@ -12,18 +12,18 @@ import (
 type directive struct {
 	name   string
 	alias  string // an older name, which CONFIG GET shows too
-	later  string // a name of later versions, which CONFIG GET shows where it is asked for by that name alone
+	later  string // a name in later versions, which CONFIG GET shows only when asked for exactly that name
 	kind   kind
-	value  string                    // when nothing is said
-	field  func(c *Config) any       // points to what it fills; nil: it has no effect
+	value  string                    // the default
+	field  func(c *Config) any       // points to the field that it fills; nil: it has no effect
 	when   changing                  // whether CONFIG SET may change it
 	help   string                    // for --help, which lists the directives that have it
-	note   func(value string) string // for the log where the value is accepted and not obeyed; empty: obeyed
-	hidden bool                      // shown by its name alone, and not documented
+	note   func(value string) string // for the log, where the value is accepted but not obeyed; empty: obeyed
+	hidden bool                      // shown only when asked for by name, and not documented
 
-	// Of those without a field: either it cannot concern a rate limiter, or one of these two.
-	missing bool   // it may concern whoever runs one, and is not implemented
-	promise string // what is so in place of what another value than the table's would promise
+	// A directive without a field either cannot concern a rate limiter, or is one of these two.
+	missing bool   // it may concern the operator of one, and is not implemented
+	promise string // what holds instead of what any value but the table's would promise
 }
 
 // changing says whether CONFIG SET may change a directive.
@@ -66,7 +66,8 @@ func (d *directive) get(c *Config) string {
 	return d.value
 }
 
-// set gives a directive the value that the words say. Where that is a promise which is not kept, the error is a *promiseError.
+// set gives a directive the value that the words say. For a value whose promise cellserver does not keep, the error is a
+// *promiseError.
 func (d *directive) set(c *Config, words []string) error {
 	text, err := d.kind.parse(d.get(c), words)
 	if err != nil {
@@ -91,10 +92,10 @@ func staysInForeground(value string) string {
 	if value == "no" {
 		return ""
 	}
-	return "daemonize yes: cellserver stays in the foreground, where a supervisor or the shell's & takes care of it"
+	return "daemonize yes: cellserver stays in the foreground; run it under a supervisor or with the shell's &"
 }
 
-// A promiseError is a value that promises what is not so.
+// A promiseError reports a value that promises what cellserver does not do.
 type promiseError struct {
 	directive *directive
 	text      string // the value
@@ -102,11 +103,11 @@ type promiseError struct {
 
 func (e *promiseError) Error() string { return "not implemented: " + e.directive.promise }
 
-// A Value is what CONFIG GET tells of a directive, under one of its names.
+// A Value is what CONFIG GET returns for a directive, under one of its names.
 type Value struct{ Name, Text string }
 
 // Get returns the values of the directives, each under those of its names that a pattern matches. Hidden directives and later
-// names are told where one is asked for as it is.
+// names match only a pattern that is exactly the name.
 func (c *Config) Get(patterns ...string) []Value {
 	var found []Value
 	for i := range directives {
@@ -132,7 +133,7 @@ func (c *Config) Lookup(name string) (text string, known bool) {
 	return d.get(c), true
 }
 
-// Help returns a line for each of the directives that are asked for most, for --help.
+// Help returns a line for each of the most common directives, for --help.
 func Help() string {
 	var b strings.Builder
 	defaults := Default()

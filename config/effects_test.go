@@ -8,11 +8,11 @@ import (
 	"testing"
 )
 
-// TestPromises: a value that promises what is not so is told in a line of its own and neither kept nor shown, while the
-// table's value asks for nothing. The last value of several counts.
+// TestPromises: a value that promises what cellserver does not do gets a line of its own and is neither kept nor shown,
+// while the table's value asks for nothing. The last value of several counts.
 func TestPromises(t *testing.T) {
 	rows := []struct{ lines, name, value, warning string }{
-		{"maxmemory 1gb", "maxmemory", "0", "maxmemory 1gb is not implemented: memory is not limited; keys take some 40 bytes each and live only until their limit is full again (CONFIG GET says 0)"},
+		{"maxmemory 1gb", "maxmemory", "0", "maxmemory 1gb is not implemented: memory is not limited; keys take about 40 bytes each and live only until their limit is full again (CONFIG GET says 0)"},
 		{"maxmemory 0", "maxmemory", "0", ""},
 		{"maxmemory 1gb\nmaxmemory 0", "maxmemory", "0", ""},
 		{"maxmemory 0\nmaxmemory 2gb", "maxmemory", "0", "maxmemory 2gb is not implemented: "},
@@ -41,8 +41,7 @@ func TestPromises(t *testing.T) {
 	}
 }
 
-// TestMissingIsTold: what is not implemented is told in one line, where it asks for anything, and what cannot concern a rate
-// limiter in another.
+// TestMissingIsTold: one line names what is asked for and not implemented, another what cannot concern a rate limiter.
 func TestMissingIsTold(t *testing.T) {
 	c, err := load(t, "io-threads 4\nhash-max-listpack-entries 512\nreplica-read-only yes\nprimaryauth x\nset-max-listpack-entries 9\nsearch-timeout 500\ntls-auth-clients-user off\nreplicaof no one\nhz 10\nio-threads 2")
 	if err != nil {
@@ -57,7 +56,7 @@ func TestMissingIsTold(t *testing.T) {
 	}
 }
 
-// TestGet: CONFIG GET lists what Redis 7.0 lists, and tells all else by its name alone.
+// TestGet: CONFIG GET lists what Redis 7.0 lists, and returns everything else only by its name.
 func TestGet(t *testing.T) {
 	rows := []struct{ pattern, want string }{
 		{"mastera*", "[{masterauth }]"},
@@ -79,7 +78,8 @@ func TestGet(t *testing.T) {
 	}
 }
 
-// TestLaterDirectives: what later versions of Redis and Valkey read is read, with the values of theirs, and told by its name.
+// TestLaterDirectives: directives of later versions of Redis and Valkey are accepted, with those versions' values, and shown
+// by name.
 func TestLaterDirectives(t *testing.T) {
 	content, err := os.ReadFile("testdata/later.conf")
 	if err != nil {

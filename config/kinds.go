@@ -17,7 +17,7 @@ type kind interface {
 	// parse checks the words given for a directive whose value is current, and returns the new value's text. Errors have
 	// Redis's words where Redis has the same rule.
 	parse(current string, words []string) (text string, err error)
-	// lines returns how a file says a value: the words of each line.
+	// lines returns a value as a file spells it: the words of each line.
 	lines(text string) []string
 }
 
@@ -162,7 +162,8 @@ func parseBytes(word string) (n int64, ok bool) {
 	return int64(low), high == 0 && low <= math.MaxInt64
 }
 
-// spellBytes writes a size with the largest unit that leaves a whole number. What is no number stays.
+// spellBytes writes a size with the largest unit that leaves a whole number. It leaves a text that is not a number as
+// it is.
 func spellBytes(text string) string {
 	n, err := strconv.ParseUint(text, 10, 63)
 	if err != nil || n == 0 {
@@ -198,7 +199,7 @@ func (k choice) refusal() error {
 
 func (choice) lines(text string) []string { return []string{text} }
 
-// widened is a choice that later versions have more of. Errors list those of Redis 7.0.
+// widened is a choice to which later versions have added words. Errors list those of Redis 7.0.
 type widened struct {
 	choice
 	more choice
@@ -215,7 +216,7 @@ func (k widened) parse(current string, words []string) (string, error) {
 	return "", err
 }
 
-// flags are several of some words, of which the first stands for none. They are told in the order of the list.
+// flags are any number of some words; the first word stands for none. They are shown in the order of the list.
 type flags struct {
 	choice, more choice
 	apart        [2]string // may not be given both
@@ -269,7 +270,7 @@ func (k text) parse(_ string, words []string) (string, error) {
 
 func (text) lines(text string) []string { return []string{Quote(text)} }
 
-// fileName checks the name of a file in a directory of its own: what is the directive's name in errors.
+// fileName checks the name of a file in a directory of its own; what is the directive's name in errors.
 func fileName(what, noun string) text {
 	return text{check: func(word string) error {
 		switch {
@@ -282,7 +283,7 @@ func fileName(what, noun string) text {
 	}}
 }
 
-// only is a directive of which just one value is as this server is; another would be a promise not kept.
+// only is a directive with a single value that is true of this server; any other would be a promise not kept.
 type only struct{ value, reason string }
 
 func (k only) parse(_ string, words []string) (string, error) {

@@ -6,10 +6,10 @@ import (
 )
 
 // The directives that came after Redis 7.0: with Redis 7.2 to 8.10, and with Valkey 7.2 to 9.1. Their values are checked as those
-// servers do it. CONFIG GET * does not list them, so that it answers as Redis 7.0 does, but tells each by its name.
+// servers check them. CONFIG GET * does not list them, so that it answers as Redis 7.0 does; asked for by name, each is shown.
 var later = hide(slices.Concat(laterInert, areMissing(laterMissing), laterPromises, areMissing(laterRefused)))
 
-// laterInert cannot concern a rate limiter.
+// laterInert are those that cannot concern a rate limiter.
 var laterInert = []directive{
 	{name: "active-defrag-cycle-us", kind: integer{0, 100000}, value: "500"},
 	{name: "array-slice-size", kind: long, value: "4096"},
@@ -32,7 +32,7 @@ var laterInert = []directive{
 	{name: "stream-idmp-maxsize", kind: long, value: "100"},
 }
 
-// laterMissing may concern whoever runs a rate limiter, and are not implemented.
+// laterMissing are those that may concern the operator of a rate limiter, and are not implemented.
 var laterMissing = []directive{
 	{name: "aof-load-corrupt-tail-max-size", kind: anyBytes, value: "0"},
 	{name: "auto-failover-on-shutdown", kind: boolean{}, value: "no"},
@@ -92,17 +92,17 @@ var laterMissing = []directive{
 	{name: "tls-expected-peer-name", kind: anyText},
 }
 
-// laterPromises promise something which is not so here.
+// laterPromises are those that promise something that cellserver does not do.
 var laterPromises = []directive{
-	{name: "hide-user-data-from-log", kind: boolean{}, value: "no", promise: "the log has what scripts write there, and may name keys that a load leaves out"},
+	{name: "hide-user-data-from-log", kind: boolean{}, value: "no", promise: "the log shows what scripts write to it, and may name keys that a load leaves out"},
 	{name: "rdma-port", kind: port, value: "0", promise: "nothing listens for RDMA"},
-	{name: "tls-auto-reload-interval", kind: count, value: "0", promise: "certificates are read again on SIGHUP and by CONFIG SET"},
-	{name: "unixsocketgroup", kind: anyText, when: atStart, promise: "the socket has the group of the process"},
+	{name: "tls-auto-reload-interval", kind: count, value: "0", promise: "certificates are reloaded on SIGHUP and by CONFIG SET"},
+	{name: "unixsocketgroup", kind: anyText, when: atStart, promise: "the socket belongs to the process's group"},
 }
 
-// laterRefused stop the start where they ask for what is not there.
+// laterRefused are those that stop the start when they ask for something that does not exist here.
 var laterRefused = []directive{
-	{name: "preload-file", kind: only{"", "cellserver loads the files in dir, and no other"}, when: atStart},
+	{name: "preload-file", kind: only{"", "cellserver loads only the files in dir"}, when: atStart},
 	{name: "tls-auth-clients-user", kind: only{"off", "cellserver does not take a client's user from its certificate"}, value: "off"},
 }
 
@@ -113,8 +113,8 @@ func hide(rows []directive) []directive {
 	return rows
 }
 
-// isOfModule tells the names of the directives that the modules of Redis 8 bring with them. Without loadmodule, which is refused,
-// they say nothing.
+// isOfModule recognizes the names of directives that belong to the modules of Redis 8. Without loadmodule, which is refused, they
+// mean nothing.
 func isOfModule(name string) bool {
 	return slices.ContainsFunc([]string{"bf-", "cf-", "search-", "ts-", "vset-"}, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
 }

@@ -35,7 +35,7 @@ func (addresses) lines(text string) []string {
 	return []string{text}
 }
 
-// savePoints are pairs of seconds and changes. One empty word is none.
+// savePoints are pairs of seconds and changes. One empty word means no pairs.
 type savePoints struct{ list }
 
 func (savePoints) parse(_ string, words []string) (string, error) {
@@ -70,7 +70,8 @@ func (savePoints) lines(text string) []string {
 // outputClasses are the classes of client-output-buffer-limit in their order. CONFIG GET calls the second slave.
 var outputClasses = [...]string{"normal", "slave", "pubsub"}
 
-// outputLimits are words of four: class, hard limit, soft limit, seconds. Classes that aren't named stay as they are.
+// outputLimits are groups of four words: class, hard limit, soft limit, seconds. Classes that aren't named stay as they
+// are.
 type outputLimits struct{ list }
 
 func (outputLimits) parse(current string, words []string) (string, error) {
@@ -113,7 +114,7 @@ func (outputLimits) lines(text string) []string {
 	return lines
 }
 
-// percentiles are numbers from 0 to 100. One empty word is none.
+// percentiles are numbers from 0 to 100. One empty word means no numbers.
 type percentiles struct{ list }
 
 func (percentiles) parse(_ string, words []string) (string, error) {
@@ -218,7 +219,7 @@ func (directory) lines(text string) []string { return []string{Quote(text)} }
 const maxShards = 256
 
 // shardCount is a number of event loops; 0 stands for half of the cores, or of the control group's CPU quota where that is less:
-// the kernel's network stack, the garbage collector and the log want the other half.
+// the kernel's network stack, the garbage collector and the log need the other half.
 type shardCount struct{ integer }
 
 func (k shardCount) parse(current string, words []string) (string, error) {
@@ -229,7 +230,7 @@ func (k shardCount) parse(current string, words []string) (string, error) {
 	return n, err
 }
 
-// halfOf returns how many event loops so many cores are for.
+// halfOf returns how many event loops to run on this many cores.
 func halfOf(available float64) int { return min(max(1, int(available/2)), maxShards) }
 
 // MaxDatabases is how many databases a server has at most: as many as Redis has unless told otherwise.

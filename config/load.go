@@ -17,23 +17,23 @@ const (
 	// maxIncludes is how deep files may include each other. (Redis has no limit: a file that includes itself is read until
 	// there is no memory.)
 	maxIncludes = 16
-	// maxFileBytes is the size of the largest file that is read: whoever names a log or a device by mistake learns it at once.
+	// maxFileBytes is the size of the largest file that is read: naming a log or a device by mistake fails at once.
 	maxFileBytes = 16 << 20
 
 	stdinName = "-"
 )
 
-// Errors with Redis's words for lines that are no directive.
+// Errors in Redis's words for lines that are not directives.
 var (
 	errBadDirective = errors.New("Bad directive or wrong number of arguments")
 	errQuotes       = errors.New("Unbalanced quotes in configuration line")
 	errSentinel     = errors.New("sentinel directive while not in sentinel mode")
 )
 
-// Load reads a command line over c: [file | -] [--directive value...]... [-]. stdin is what - stands for. As in Redis the file
+// Load applies a command line to c: [file | -] [--directive value...]... [-]. stdin is what - stands for. As in Redis the file
 // is read first, then standard input, then the directives, wherever the - stands.
 //
-// An error in a line is an *Error. c is of no use then.
+// An error in a line is an *Error, and leaves c unusable.
 func (c *Config) Load(args []string, stdin io.Reader) error {
 	r := reader{config: c, stdin: stdin}
 	if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
@@ -71,11 +71,11 @@ type reader struct {
 	fromStdin bool // whether it is to be read
 }
 
-// A given is a directive with what was said of it last.
+// A given is a directive with the last value that was given for it.
 type given struct {
 	*directive
-	as     string        // by which of its names
-	broken *promiseError // what it promises that is not so; nil: nothing
+	as     string        // the name that was used
+	broken *promiseError // the promise in it that cellserver does not keep; nil: none
 }
 
 // readNamed reads the file of the command line, whose name stays known: CONFIG REWRITE writes it.
@@ -145,7 +145,7 @@ func (r *reader) read(name string, content []byte) error {
 	return nil
 }
 
-// locate adds to an error where the line stands, unless it is from a line of an included file and says so already.
+// locate adds the line's position to an error, unless the error is from a line of an included file and has one already.
 func locate(err error, source Source, text string) error {
 	var located *Error
 	if errors.As(err, &located) {
@@ -178,7 +178,7 @@ func texts(parts [][]byte) []string {
 	return words
 }
 
-// apply obeys one line.
+// apply executes one line.
 func (r *reader) apply(line Line) error {
 	switch name, values := line.Words[0], line.Words[1:]; name {
 	case "include":
@@ -232,7 +232,7 @@ func (r *reader) set(name string, values []string) error {
 		}
 	}
 	if d.name == "save" {
-		// The first save puts the default away; each further one adds to those before it.
+		// The first save clears the default; each further one adds to those before it.
 		if r.saves && strings.Join(values, "") != "" {
 			values = append(strings.Fields(d.get(r.config)), split(values)...)
 		}
@@ -262,8 +262,8 @@ func (r *reader) name(name string) {
 	}
 }
 
-// include reads the files that a pattern matches, in the order of their names. Relative ones count from the directory of the
-// file that includes them. (In Redis from the working directory, which dir changes.)
+// include reads the files that a pattern matches, in the order of their names. Relative paths start at the directory of the
+// including file (in Redis, at the working directory, which dir changes).
 func (r *reader) include(pattern string, source Source) error {
 	if r.depth == maxIncludes {
 		return fmt.Errorf("files include each other more than %d deep", maxIncludes)
@@ -297,7 +297,7 @@ func (r *reader) loadModule(values []string) error {
 	if !strings.Contains(strings.ReplaceAll(base, "-", "_"), "redis_cell") {
 		return errors.New("cellserver has no modules; redis-cell's commands are built in")
 	}
-	r.note(fmt.Sprintf("loadmodule %s: redis-cell's commands are built in, the file is not loaded", values[0]))
+	r.note(fmt.Sprintf("loadmodule %s: redis-cell's commands are built in; the file is not loaded", values[0]))
 	return nil
 }
 
@@ -307,8 +307,9 @@ func (r *reader) note(text string) {
 	}
 }
 
-// summarize says what of the values given has no effect: a warning for each promise that is not kept, and a line for all that is
-// not implemented and for all that cannot concern a rate limiter. Of the first two kinds the table's value asks for nothing.
+// summarize says which of the given values have no effect: a warning for each promise that is not kept, one line for everything
+// that is not implemented, and one for everything that cannot concern a rate limiter. In the first two kinds the table's value
+// asks for nothing.
 func (r *reader) summarize() {
 	var missing, inert []string
 	for _, d := range r.given {
@@ -331,13 +332,13 @@ func (r *reader) summarize() {
 	r.count(append(inert, r.names...), "does not concern a rate limiter and has no effect", "do not concern a rate limiter and have no effect")
 }
 
-// warning says in a line of the log what is asked for in vain.
+// warning returns the log line for a value that asks in vain.
 func (g *given) warning() string {
 	spell := func(text string) string { return strings.Join(g.kind.lines(text), " ") }
 	return fmt.Sprintf("%s %s is %v (CONFIG GET says %s)", g.as, spell(g.broken.text), g.broken, spell(g.value))
 }
 
-// count notes what one or several directives are.
+// count notes what holds for one or several directives.
 func (r *reader) count(names []string, oneIs, manyAre string) {
 	switch len(names) {
 	case 0:

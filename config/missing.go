@@ -2,8 +2,8 @@ package config
 
 import "slices"
 
-// missing are the directives of Redis 7.0 that may concern whoever runs a rate limiter, and that are not implemented. Their values
-// are checked, kept and shown.
+// missing are the directives of Redis 7.0 that may concern the operator of a rate limiter, and that are not implemented. Their
+// values are checked, kept and shown.
 var missing = areMissing([]directive{
 	{name: "active-expire-effort", kind: integer{1, 10}, value: "1"},
 	{name: "aof-disable-auto-gc", kind: boolean{}, value: "no"},
@@ -83,28 +83,28 @@ var missing = areMissing([]directive{
 	{name: "tls-prefer-server-ciphers", kind: boolean{}, value: "no"},
 })
 
-// promises are the directives of Redis 7.0 that promise something which is not so here. A value that asks for it is checked
-// and neither kept nor shown: a file that has it loads with a warning, and CONFIG SET refuses it.
+// promises are the directives of Redis 7.0 that promise something that cellserver does not do. A value that asks for it is
+// checked and neither kept nor shown: a file that has it loads with a warning, and CONFIG SET refuses it.
 var promises = []directive{
-	{name: "maxmemory", kind: anyBytes, value: "0", promise: "memory is not limited; keys take some 40 bytes each and live only until their limit is full again"},
-	{name: "maxmemory-clients", kind: memory{percent: true}, value: "0", promise: "no client is closed for the memory that it takes"},
+	{name: "maxmemory", kind: anyBytes, value: "0", promise: "memory is not limited; keys take about 40 bytes each and live only until their limit is full again"},
+	{name: "maxmemory-clients", kind: memory{percent: true}, value: "0", promise: "no client is closed for its use of memory"},
 	{name: "maxmemory-policy", kind: maxmemoryPolicies, value: "noeviction", promise: "nothing is evicted"},
 	{name: "min-replicas-max-lag", alias: "min-slaves-max-lag", kind: count, value: "10", promise: "there are no replicas"},
-	{name: "min-replicas-to-write", alias: "min-slaves-to-write", kind: count, value: "0", promise: "there are no replicas, and writes are taken without them"},
+	{name: "min-replicas-to-write", alias: "min-slaves-to-write", kind: count, value: "0", promise: "there are no replicas, and writes are accepted without them"},
 	{name: "notify-keyspace-events", kind: events{}, promise: "no events are published"},
 	{name: "socket-mark-id", kind: integer{0, maxUint}, value: "0", when: atStart, promise: "sockets are not marked"},
-	{name: "tls-ciphersuites", kind: anyText, promise: "all of Go's cipher suites of TLS 1.3 are in use; they cannot be chosen"},
+	{name: "tls-ciphersuites", kind: anyText, promise: "all of Go's TLS 1.3 cipher suites are in use; they cannot be chosen"},
 }
 
-// refused are the directives of Redis 7.0 that stop the start where they ask for what is not there: a server that ran all the
-// same would be another than the one asked for.
+// refused are the directives of Redis 7.0 that stop the start when they ask for something that does not exist here: a server
+// that ran anyway would not be the one that the file asks for.
 var refused = []directive{
 	{name: "cluster-enabled", kind: only{"no", "cellserver does not support clusters"}, value: "no", when: atStart},
 	{name: "replicaof", alias: "slaveof", kind: noReplica{}, when: atStart},
-	{name: "tls-key-file-pass", kind: only{"", "cellserver reads no encrypted keys; openssl pkey takes the password off"}},
+	{name: "tls-key-file-pass", kind: only{"", "cellserver does not read encrypted keys; openssl pkey removes the password"}},
 }
 
-// maxmemoryPolicies are those of Redis 7.0 and, of Redis 8.6, two more.
+// maxmemoryPolicies are those of Redis 7.0, and two more of Redis 8.6.
 var maxmemoryPolicies = widened{
 	choice{"volatile-lru", "volatile-lfu", "volatile-random", "volatile-ttl", "allkeys-lru", "allkeys-lfu", "allkeys-random", "noeviction"},
 	choice{"volatile-lrm", "allkeys-lrm"},

@@ -46,8 +46,8 @@ func TestWith(t *testing.T) {
 		{"maxclients 3 MAXclients 4", "CONFIG SET failed (possibly related to argument 'MAXclients') - duplicate parameter"},
 		{"maxclients 5 maxmemory x", "CONFIG SET failed (possibly related to argument 'maxmemory') - argument must be a memory value"},
 		{"dbfilename x", "CONFIG SET failed (possibly related to argument 'dbfilename') - can't set protected config"},
-		{"maxmemory 1gb", "CONFIG SET failed (possibly related to argument 'maxmemory') - not implemented: memory is not limited; keys take some 40 bytes each and live only until their limit is full again"},
-		{"min-slaves-to-write 1", "CONFIG SET failed (possibly related to argument 'min-slaves-to-write') - not implemented: there are no replicas, and writes are taken without them"},
+		{"maxmemory 1gb", "CONFIG SET failed (possibly related to argument 'maxmemory') - not implemented: memory is not limited; keys take about 40 bytes each and live only until their limit is full again"},
+		{"min-slaves-to-write 1", "CONFIG SET failed (possibly related to argument 'min-slaves-to-write') - not implemented: there are no replicas, and writes are accepted without them"},
 		{"Slave-Read-Only x", "CONFIG SET failed (possibly related to argument 'Slave-Read-Only') - argument must be 'yes' or 'no'"},
 	}
 	for _, row := range rows {
@@ -147,7 +147,7 @@ func TestRewrite(t *testing.T) {
 	}
 }
 
-// TestRewriteOfIncludedSave: save lines add up, so that those of an included file must be put away first.
+// TestRewriteOfIncludedSave: save lines add up, so those of an included file must be cleared first.
 func TestRewriteOfIncludedSave(t *testing.T) {
 	folder := t.TempDir()
 	write(t, folder, "more", "save 1 1\n")

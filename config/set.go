@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// A SetError says which directive stands in the way of a CONFIG SET, and why. Its text is the reply's.
+// A SetError says which directive made a CONFIG SET fail, and why. Its text is the reply.
 type SetError struct {
 	Name string // as it was given
 	Err  error  // nil: there is no such directive
@@ -23,11 +23,11 @@ func (e *SetError) Unwrap() error { return e.Err }
 // A Pair is a name and a value of CONFIG SET.
 type Pair struct{ Name, Value string }
 
-// With returns a copy of c with new values, all of them or, with a *SetError, none. protectedToo says that the directives
-// that only enable-protected-configs opens may be changed.
+// With returns a copy of c with new values, all of them or, with a *SetError, none. protectedToo allows changes to
+// directives that only enable-protected-configs opens.
 func (c *Config) With(pairs []Pair, protectedToo bool) (*Config, error) {
 	rows := make([]*directive, len(pairs))
-	var failure *SetError // the first; an unknown name is told before all others
+	var failure *SetError // the first; an unknown name is reported before all others
 	fail := func(name, reason string) {
 		if failure == nil {
 			failure = &SetError{name, fmt.Errorf("%s", reason)}
@@ -63,7 +63,7 @@ func (c *Config) With(pairs []Pair, protectedToo bool) (*Config, error) {
 	return next, nil
 }
 
-// NotesSince returns for the log what Notes would have of the values that c has and before has not: which have no effect.
+// NotesSince returns, for the log, which of the values that c has and before has not have no effect, as Notes would.
 func (c *Config) NotesSince(before *Config) []string {
 	r := reader{config: c.Clone()}
 	r.config.Notes = nil

@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// A Source is where a line stands: in a file, on standard input ("-"), or, without a file, on the command line.
+// A Source is where a line is: in a file, on standard input ("-"), or, without a file, on the command line.
 type Source struct {
 	File string
 	Line int // from 1
@@ -23,7 +23,8 @@ func (s Source) String() string {
 	return fmt.Sprintf("the configuration file %s, at line %d", s.File, s.Line)
 }
 
-// An Error is what is wrong with a line of the configuration. Its text is Redis's, with the file's name, on several lines.
+// An Error describes what is wrong with a line of the configuration. Its text is Redis's, with the file's name, on several
+// lines.
 type Error struct {
 	Source Source
 	Text   string // the line
@@ -36,8 +37,8 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// cause strips an error of the operating system of what the reader knows already, the name of the file, and spells the rest
-// as strerror does.
+// cause strips from an operating system's error what the reader already knows, the name of the file, and spells the rest as
+// strerror does.
 func cause(err error) error {
 	var number syscall.Errno
 	if err == nil || !errors.As(err, &number) {

@@ -32,7 +32,7 @@ var (
 
 // working are the directives that take effect.
 var working = []directive{
-	{name: "bind", kind: addresses{}, value: "127.0.0.1 -::1", when: atStart, help: "addresses to listen on; one with a '-' before it may be unavailable",
+	{name: "bind", kind: addresses{}, value: "127.0.0.1 -::1", when: atStart, help: "addresses to listen on; one that starts with '-' may be unavailable",
 		field: func(c *Config) any { return &c.Bind }},
 	{name: "port", kind: port, value: "6379", when: atStart, help: "TCP port to listen on, 0 for none",
 		field: func(c *Config) any { return &c.Port }},
@@ -42,7 +42,7 @@ var working = []directive{
 	{name: "tcp-backlog", kind: count, value: "511", when: atStart, field: func(c *Config) any { return &c.TCPBacklog }},
 	{name: "maxclients", kind: integer{1, maxUint}, value: "10000", help: "connections served at a time",
 		field: func(c *Config) any { return &c.MaxClients }},
-	{name: "protected-mode", kind: boolean{}, value: "yes", help: "without a password, serve this machine only",
+	{name: "protected-mode", kind: boolean{}, value: "yes", help: "without a password, serve only this machine",
 		field: func(c *Config) any { return &c.ProtectedMode }},
 	{name: "timeout", kind: count, value: "0", help: "seconds until a silent connection is closed, 0 for never",
 		field: func(c *Config) any { return &c.TimeoutSeconds }},
@@ -95,19 +95,19 @@ var working = []directive{
 
 	{name: "loglevel", kind: widened{choice{"debug", "verbose", "notice", "warning"}, choice{"nothing"}}, value: "notice", help: "debug, verbose, notice, warning or nothing",
 		field: func(c *Config) any { return &c.LogLevel }},
-	{name: "logfile", kind: anyText, when: atStart, help: "path of the log; standard output unless given", field: func(c *Config) any { return &c.LogFile }},
+	{name: "logfile", kind: anyText, when: atStart, help: "path of the log; standard output if not given", field: func(c *Config) any { return &c.LogFile }},
 	{name: "syslog-enabled", kind: boolean{}, value: "no", when: atStart, field: func(c *Config) any { return &c.SyslogEnabled }},
 	{name: "syslog-ident", kind: anyText, value: "cellserver", when: atStart, field: func(c *Config) any { return &c.SyslogIdent }},
 	{name: "syslog-facility", kind: choice{"user", "local0", "local1", "local2", "local3", "local4", "local5", "local6", "local7"}, value: "local0", when: atStart,
 		field: func(c *Config) any { return &c.SyslogFacility }},
-	{name: "pidfile", kind: anyText, when: atStart, help: "path of a file to hold the process's number", field: func(c *Config) any { return &c.PIDFile }},
+	{name: "pidfile", kind: anyText, when: atStart, help: "path of a file for the process ID", field: func(c *Config) any { return &c.PIDFile }},
 	{name: "supervised", kind: choice{"upstart", "systemd", "auto", "no"}, value: "no", when: atStart, field: func(c *Config) any { return &c.Supervised }},
 	{name: "shutdown-on-sigint", kind: shutdownFlags, value: "default", field: func(c *Config) any { return &c.ShutdownOnSIGINT }},
 	{name: "shutdown-on-sigterm", kind: shutdownFlags, value: "default", field: func(c *Config) any { return &c.ShutdownOnSIGTERM }},
 
 	{name: "strict-load", kind: boolean{}, value: "no", when: atStart, help: "refuse to start from a file that holds anything but limiter keys",
 		field: func(c *Config) any { return &c.StrictLoad }},
-	{name: "accept-machine-clock", kind: boolean{}, value: "no", when: atStart, help: "go by this machine's clock where the files' is ahead of it: put all limits back",
+	{name: "accept-machine-clock", kind: boolean{}, value: "no", when: atStart, help: "trust this machine's clock where the files' clock is ahead: move all limits back",
 		field: func(c *Config) any { return &c.AcceptMachineClock }},
 	{name: "shards", kind: shardCount{integer{0, maxShards}}, value: "0", when: atStart, help: "event loops, each with a shard of the keyspace, 0 for half of the cores or of the CPU quota",
 		field: func(c *Config) any { return &c.Shards }},

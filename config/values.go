@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// assign gives a field of Config the value whose text is given. The text comes from the directive's kind, so that it is valid.
+// assign sets a field of Config from the text of its value. The text comes from the directive's kind, so it is valid.
 func assign(field any, text string) {
 	switch f := field.(type) {
 	case *bool:

@@ -105,7 +105,7 @@ func TestWarningsAtTheStart(t *testing.T) {
 	eventually(t, "the start is told", func() bool { return strings.Contains(logged(), " serves ") })
 	for _, want := range []string{
 		" # maxmemory 1gb is not implemented: memory is not limited; ",
-		" # min-replicas-to-write 1 is not implemented: there are no replicas, and writes are taken without them (CONFIG GET says 0)\n",
+		" # min-replicas-to-write 1 is not implemented: there are no replicas, and writes are accepted without them (CONFIG GET says 0)\n",
 		" * 1 directive is not implemented and has no effect: io-threads\n",
 		" * 1 directive does not concern a rate limiter and has no effect: hz\n",
 		" * rename-command spop x: cellserver has no command spop, and so none that is called x\n",
@@ -116,8 +116,8 @@ func TestWarningsAtTheStart(t *testing.T) {
 	}
 	dialogue{
 		{"CONFIG GET maxmemory min-replicas-to-write io-threads", `["io-threads" "4" "maxmemory" "0" "min-replicas-to-write" "0"]`},
-		{"CONFIG SET maxmemory 100mb", "-ERR CONFIG SET failed (possibly related to argument 'maxmemory') - not implemented: memory is not limited; keys take some 40 bytes each and live only until their limit is full again"},
-		{"CONFIG SET hz 30 min-slaves-to-write 1", "-ERR CONFIG SET failed (possibly related to argument 'min-slaves-to-write') - not implemented: there are no replicas, and writes are taken without them"},
+		{"CONFIG SET maxmemory 100mb", "-ERR CONFIG SET failed (possibly related to argument 'maxmemory') - not implemented: memory is not limited; keys take about 40 bytes each and live only until their limit is full again"},
+		{"CONFIG SET hz 30 min-slaves-to-write 1", "-ERR CONFIG SET failed (possibly related to argument 'min-slaves-to-write') - not implemented: there are no replicas, and writes are accepted without them"},
 		{"CONFIG GET hz", `["hz" "20"]`},
 		{"CONFIG SET maxmemory 0 maxmemory-policy noeviction", "OK"},
 		{"X a", "-ERR unknown command 'X', with args beginning with: 'a' "},

@@ -10,9 +10,9 @@ import (
 	"github.com/cellserver/cellserver/persistence"
 )
 
-// check reports on files that a server has written, or Redis: cellserver check [--fix] FILE... A manifest stands for all files
-// that it lists. With --fix a torn tail is cut off, and the file as it was kept beside it. A file that can't be read does not keep it from
-// the next.
+// check reports on files that cellserver or Redis has written: cellserver check [--fix] FILE... A manifest stands for all
+// files that it lists. With --fix it cuts off a torn tail and keeps the original file beside it. It goes on after a file that
+// it can't read.
 func check(args []string) error {
 	var paths []string
 	fix := false
@@ -26,7 +26,7 @@ func check(args []string) error {
 	if len(paths) == 0 {
 		return errors.New("usage: cellserver check [--fix] FILE...")
 	}
-	options := persistence.LoadOptions{NowNanos: time.Now().UnixNano(), Databases: engine.Databases} // as a start with no configuration
+	options := persistence.LoadOptions{NowNanos: time.Now().UnixNano(), Databases: engine.Databases} // the defaults of a start
 	bad := 0
 	var unread []error
 	for _, path := range paths {

@@ -1,8 +1,8 @@
 // Command cellserver is a rate limiter that speaks Redis's protocol and answers CL.THROTTLE.
 //
-// It takes its configuration from a redis.conf and from the command line, in redis-server's grammar, serves until SIGTERM,
-// SIGINT or SHUTDOWN, and exits with 0 after an orderly end and with 1, after a line on standard error that says why, where it
-// cannot start.
+// It takes its configuration from a redis.conf and from the command line, in redis-server's grammar, and serves until
+// SIGTERM, SIGINT or SHUTDOWN. It exits with 0 after an orderly end. If it cannot start, it says why in a line on standard
+// error and exits with 1.
 package main
 
 import (
@@ -19,8 +19,8 @@ import (
 	"github.com/cellserver/cellserver/server"
 )
 
-// shutdownPatience is how long clients may take to read their last replies after a signal before they are cut. Whoever
-// sent the signal expects an end within seconds, and one client that never reads must not be in the way.
+// shutdownPatience is how long clients may take to read their last replies after a signal before they are cut off. The
+// sender of the signal expects an end within seconds, and a client that never reads must not prevent that.
 const shutdownPatience = time.Second
 
 func main() {
@@ -59,7 +59,7 @@ func run(args []string) error {
 	if err != nil {
 		return err
 	}
-	// A closed terminal is no reason to stop, as in Redis; one who sends SIGHUP wants files to be read again.
+	// A closed terminal is no reason to stop, as in Redis; SIGHUP asks to reload files.
 	hangups := make(chan os.Signal, 1)
 	signal.Notify(hangups, syscall.SIGHUP)
 	go func() {
@@ -67,7 +67,7 @@ func run(args []string) error {
 			s.ReloadCertificates()
 		}
 	}()
-	// Before Serve, which logs that it serves: whoever reads that may send a signal at once.
+	// Before Serve, which logs that it is ready: a program that reads that line may send a signal at once.
 	ends := make(chan os.Signal, 1)
 	signal.Notify(ends, syscall.SIGTERM, syscall.SIGINT)
 	go endOn(ends, s)
@@ -90,7 +90,8 @@ func run(args []string) error {
 	return nil
 }
 
-// endOn has the server end in order for a signal. A second interrupt is somebody at a terminal who insists, as in Redis.
+// endOn ends the server in order when a signal arrives. A second interrupt means that a user at a terminal insists, as
+// in Redis.
 func endOn(signals chan os.Signal, s *server.Server) {
 	names := map[os.Signal]string{syscall.SIGTERM: "SIGTERM", syscall.SIGINT: "SIGINT"}
 	for asked := false; ; asked = true {
