@@ -7,19 +7,19 @@ import (
 	"strings"
 )
 
-// A Command is what the server tells of one command or subcommand.
+// A Command describes one command or subcommand of the server.
 type Command struct {
 	Name       string   // lower case: "get", or "config|get" for a subcommand
 	Categories []string // without the @
-	// NoAuth is for the commands that everybody may use, even before authentication: AUTH, HELLO, QUIT, RESET.
+	// NoAuth marks the commands that every client may use, even before authentication: AUTH, HELLO, QUIT, RESET.
 	NoAuth bool
 }
 
 // A CommandID is a command's place in the [Catalogue].
 type CommandID int
 
-// A Catalogue is the commands that rules can name: those of the server and, so that the rules people already have load
-// unchanged, the others of Redis 7.0. It never changes.
+// A Catalogue is the commands that rules can name: those of the server and, so that existing rules load unchanged, the
+// others of Redis 7.0. It never changes.
 type Catalogue struct {
 	entries []entry // each container is followed by its subcommands
 	byName  map[string]CommandID
@@ -36,13 +36,13 @@ type entry struct {
 
 const none CommandID = -1
 
-// redisCommands are Redis 7.0.15's commands and subcommands: what COMMAND tells, "name category...", a line each.
+// redisCommands are Redis 7.0.15's commands and subcommands as COMMAND lists them, one line "name category..." each.
 //
 //go:embed redis-7.0-commands.txt
 var redisCommands string
 
-// NewCatalogue makes the catalogue of a server's commands. A subcommand's container must be among them. It panics where
-// a command is given twice or names a category that does not exist.
+// NewCatalogue makes the catalogue of a server's commands. A subcommand's container must be among them. It panics if a
+// command is given twice or names a category that does not exist.
 func NewCatalogue(served []Command) *Catalogue {
 	all := make(map[string]entry)
 	for line := range strings.Lines(redisCommands) {

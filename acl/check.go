@@ -18,7 +18,7 @@ type Channel struct {
 	IsPattern bool
 }
 
-// A Request is a command as it is judged.
+// A Request is a command to be checked.
 type Request struct {
 	Command       CommandID
 	FirstArgument []byte // the word after the command's name; nil where there is none
@@ -37,7 +37,7 @@ const (
 	DeniedChannel
 )
 
-// String returns the reason as ACL LOG tells it.
+// String returns the reason as ACL LOG shows it.
 func (r Reason) String() string {
 	return map[Reason]string{DeniedCommand: "command", DeniedKey: "key", DeniedAuth: "auth", DeniedChannel: "channel"}[r]
 }
@@ -70,7 +70,7 @@ func (d *Denial) Explanation() string {
 	return "This user has no permissions to run the '" + d.Object + "' command"
 }
 
-// ReasonAtExec returns why a command was queued and may not be carried out any more, as EXEC's error reply ends.
+// ReasonAtExec returns why a queued command may no longer run, as the end of EXEC's error reply.
 func (d *Denial) ReasonAtExec() string {
 	switch d.Reason {
 	case DeniedKey:
@@ -81,7 +81,7 @@ func (d *Denial) ReasonAtExec() string {
 	return "no permission to execute the command or subcommand"
 }
 
-// ReasonInScript returns what a script's user can't do, as the error of redis.call goes on.
+// ReasonInScript returns what a script's user can't do, as the end of redis.call's error.
 func (d *Denial) ReasonInScript() string {
 	switch d.Reason {
 	case DeniedKey:
@@ -92,7 +92,8 @@ func (d *Denial) ReasonInScript() string {
 	return "can't run this command or subcommand"
 }
 
-// Check returns nil where the user may do it. Of several selectors' denials the one that came furthest is returned.
+// Check returns nil if the user may run the request. If several selectors deny it, Check returns the denial that came
+// furthest.
 func (s *Store) Check(u *User, r *Request) *Denial {
 	p := u.current.Load()
 	if p.unrestricted {
@@ -121,7 +122,7 @@ func (s *Store) Check(u *User, r *Request) *Denial {
 	return denial
 }
 
-// check returns 0 where the selector allows the request, or else why not and which key or channel it is about.
+// check returns 0 if the selector allows the request, or else why not and the key or channel concerned.
 func (s *selector) check(c *Catalogue, r *Request) (reason Reason, index int) {
 	if !s.allowsCommand(c, r) {
 		return DeniedCommand, 0
@@ -178,8 +179,8 @@ func (s *selector) allowsChannel(channel *Channel) bool {
 	return false
 }
 
-// MayReceive says whether the user may have a subscription. A subscription lasts, so the server asks this of all that a user's
-// connections have whenever the user was changed, and closes those that have one too many, as Redis does.
+// MayReceive says whether the user may have a subscription. A subscription lasts, so whenever a user changes, the server
+// checks all subscriptions of the user's connections, and closes the connections that have a forbidden one, as Redis does.
 func (u *User) MayReceive(channel Channel) bool {
 	for _, each := range u.current.Load().selectors {
 		if each.allowsChannel(&channel) {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// request reads "get r:a rw:b &c &&d*": a command, its keys with what it does with each, channels and, with &&, patterns.
+// request reads "get r:a rw:b &c &&d*": a command, its keys with the access to each, channels and, with &&, patterns.
 func request(t *testing.T, s *Store, text string) *Request {
 	t.Helper()
 	words := strings.Fields(text)

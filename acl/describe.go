@@ -2,7 +2,7 @@ package acl
 
 import "strings"
 
-// A Description is a user as ACL GETUSER tells it.
+// A Description is a user as ACL GETUSER shows it.
 type Description struct {
 	Flags     []string // on or off, nopass, the treatment of payloads
 	Passwords []string // SHA-256 in hexadecimal
@@ -13,7 +13,7 @@ type Description struct {
 // Permissions are one set of permissions, each part as rules with a space between them.
 type Permissions struct{ Commands, Keys, Channels string }
 
-// Describe tells all of a user.
+// Describe returns everything about a user.
 func (s *Store) Describe(u *User) Description {
 	p := u.current.Load()
 	d := Description{Flags: p.flags(), Permissions: p.selectors[0].describe(s.catalogue)}
@@ -107,15 +107,15 @@ func (k keyPattern) String() string {
 	return "~" + k.pattern
 }
 
-// describeCommands finds rules that allow what the selector allows. It begins with all commands or none, takes the best
-// category again and again, and puts right what that left wrong command by command. Redis 7.0 does the same, but tells
-// single commands in an order that differs from process to process; here it is that of their names.
+// describeCommands finds rules that allow what the selector allows. It begins with all commands or none, repeatedly
+// takes the best category, and corrects the rest command by command. Redis 7.0 does the same, but lists single commands
+// in an order that differs from process to process; here they are sorted by name.
 func (s *selector) describeCommands(c *Catalogue) []string {
 	sign, rules := "+", []string{"-@all"}
 	if s.fromAll {
 		sign, rules = "-", []string{"+@all"}
 	}
-	result, open := newSelector(c, false), s.clone() // what the rules make, and what is left to be told
+	result, open := newSelector(c, false), s.clone() // what the rules make, and what is left to describe
 	result.setAll(s.fromAll)
 	taken := categorySet(0)
 	for {

@@ -1,5 +1,5 @@
-// Package acl decides who may do what, by the rules of Redis 7.0: users, their passwords, and the commands, keys and
-// channels that each may use.
+// Package acl decides what each user may do, by the rules of Redis 7.0: users, their passwords, and the commands, keys
+// and channels that each may use.
 //
 // # Users and rules
 //
@@ -14,7 +14,7 @@
 //	allkeys resetkeys                   ~* and no keys at all
 //	&news.* allchannels resetchannels   patterns of channels
 //	(+set ~x) clearselectors            a further set of permissions, and none of them
-//	sanitize-payload skip-...           kept and told; RESTORE always checks its payload here
+//	sanitize-payload skip-...           kept and shown; RESTORE always checks its payload here
 //	reset                               as a user who can do nothing
 //
 // A command passes if one set of permissions, the user's own or one selector, allows all of it: the command, every key
@@ -22,16 +22,17 @@
 //
 // # Categories
 //
-// +@read is carried out on the commands there are, and forgotten. LIST and GETUSER find the shortest categories again
-// which, with single commands added and taken away, give the same: Redis 7.0's way, so that its text and ours agree.
-// So that they agree on commands which are not served here too, the [Catalogue] knows all of Redis 7.0's by name.
+// +@read is applied to the existing commands, and forgotten. LIST and GETUSER find again the shortest list of
+// categories that, with single commands added and removed, gives the same result. That is Redis 7.0's way, so its text
+// and ours agree. So that they agree on commands which are not served here too, the [Catalogue] knows all of Redis
+// 7.0's by name.
 //
 // # Concurrency
 //
 // A [Store] may be used from many goroutines. What a [User] may do is an immutable profile behind an atomic pointer: a
 // check loads it and takes no lock, and a change is a new profile which every connection of the user obeys from its next
-// command. A connection holds its *User. A deleted user's can do nothing from then on; closing them is for the caller, as is
-// asking after each change whether the user's connections may keep what they have subscribed to.
+// command. A connection holds its *User. A deleted user's connections can do nothing from then on; the caller closes them,
+// and checks after each change whether the user's connections may keep their subscriptions.
 //
 // # Files
 //

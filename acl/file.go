@@ -13,8 +13,8 @@ import (
 )
 
 // Load replaces all users by those of an ACL file. Users who are the same as before keep their connections. It returns
-// those who are not, or are gone: their connections can do nothing more and are to be closed. The default user keeps its
-// connections, whatever becomes of it; a file that does not define it has it as it was in the beginning.
+// the users that have changed or are gone: their connections can do nothing more and must be closed. The default user
+// keeps its connections, however it changes; a file that does not define it resets it to its initial state.
 //
 // An error names every fault of every line in Redis's words, and nothing has changed then.
 func (s *Store) Load(path string) (replaced []*User, err error) {
@@ -112,7 +112,7 @@ func (s *Store) parseRules(faults *strings.Builder, place string, words []string
 	return p
 }
 
-// newFileMode is for an ACL file that was not there: it holds hashes of passwords.
+// newFileMode is for a new ACL file, which holds hashes of passwords.
 const newFileMode = 0o600
 
 // Save writes all users to an ACL file, in one step.

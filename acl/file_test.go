@@ -49,7 +49,7 @@ func TestSaveAndLoad(t *testing.T) {
 	}
 }
 
-// TestLoadReplaces: those who are the same keep their connections, the others' end.
+// TestLoadReplaces: unchanged users keep their connections, the others' end.
 func TestLoadReplaces(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "users.acl")
 	s := newStore()

@@ -16,7 +16,7 @@ const (
 	InScript
 )
 
-// String returns the context as ACL LOG tells it.
+// String returns the context as ACL LOG shows it.
 func (c Context) String() string { return [...]string{"toplevel", "multi", "lua"}[c] }
 
 // A LogEntry is a denial, or several alike, in the ACL log.
@@ -31,10 +31,10 @@ type LogEntry struct {
 }
 
 const (
-	// DefaultLogLength is how many entries the log keeps unless told.
+	// DefaultLogLength is how many entries the log keeps by default.
 	DefaultLogLength = 128
-	// groupingTime is how long ago an entry may be that a like one is added to, and groupingDepth how far back it is
-	// looked for. Both are Redis's.
+	// groupingTime is how old an entry may be for a similar one to be added to it, and groupingDepth how far back to
+	// look for it. Both are Redis's.
 	groupingTime  = time.Minute
 	groupingDepth = 10
 )

@@ -33,7 +33,7 @@ func (p *profile) addPassword(hash passwordHash) {
 	}
 }
 
-// removePassword returns false where the user does not have the password.
+// removePassword returns false if the user does not have the password.
 func (p *profile) removePassword(hash passwordHash) bool {
 	i := slices.Index(p.passwords, hash)
 	if i < 0 {
@@ -43,7 +43,8 @@ func (p *profile) removePassword(hash passwordHash) bool {
 	return true
 }
 
-// accepts says whether a password is the user's. How long it takes does not depend on which one fits, or how well.
+// accepts says whether a password is the user's. The time it takes does not depend on which password matches, or how
+// closely.
 func (p *profile) accepts(password []byte) bool {
 	given, fits := hashOf(password), 0
 	for _, each := range p.passwords {
@@ -61,7 +62,7 @@ const (
 // GeneratePassword returns a password of random hexadecimal digits, of at least so many bits, from 1 to MaxPasswordBits.
 func GeneratePassword(bits int) string {
 	if bits < 1 || bits > MaxPasswordBits {
-		panic("acl: no password of so many bits")
+		panic("acl: no password of that many bits")
 	}
 	var random [MaxPasswordBits / 8]byte
 	digits := (bits + 3) / 4

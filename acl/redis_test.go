@@ -32,7 +32,7 @@ func startRedis(t testing.TB) *redis {
 	return &redis{t, nc, bufio.NewReader(nc)}
 }
 
-// do sends a command and returns the reply's strings, one beneath the other.
+// do sends a command and returns the reply's strings, one per line.
 func (r *redis) do(words ...string) string {
 	r.t.Helper()
 	fmt.Fprintf(r, "*%d\r\n", len(words))
@@ -63,7 +63,7 @@ func (r *redis) do(words ...string) string {
 	return strings.Join(texts, "\n")
 }
 
-// inOrder sorts the words of a line, since Redis tells single commands in an order of chance.
+// inOrder sorts the words of a line, since Redis lists single commands in random order.
 func inOrder(line string) string {
 	words := strings.Split(strings.ReplaceAll(strings.ReplaceAll(line, "(", "( "), ")", " )"), " ")
 	slices.Sort(words)
@@ -84,7 +84,7 @@ func opensTwice(words []string) bool {
 	return false
 }
 
-// TestRedisAgreesOnRandomRules: the same rules make the same users, told alike, and get the same errors.
+// TestRedisAgreesOnRandomRules: the same rules make the same users, described alike, and get the same errors.
 func TestRedisAgreesOnRandomRules(t *testing.T) {
 	theirs := startRedis(t)
 	seed := rand.Uint64()

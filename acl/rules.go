@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// What can be wrong with a rule, in Redis's words.
+// The faults of a rule, in Redis's words.
 var (
 	errUnknownName   = errors.New("Unknown command or category name in ACL")
 	errSyntax        = errors.New("Syntax error")
@@ -18,7 +18,7 @@ var (
 
 // A RuleError is a rule that cannot be applied.
 type RuleError struct {
-	Rule   string // as it was given; a selector as one word
+	Rule   string // as given; a selector as one word
 	Reason error
 }
 
@@ -52,7 +52,7 @@ func joinSelectors(words []string) (rules []string, err error) {
 	return rules, nil
 }
 
-// apply carries out one rule. The profile must not be in use yet.
+// apply applies one rule. The profile must not be in use yet.
 func (p *profile) apply(c *Catalogue, rule string, channelsByDefault bool) error {
 	switch strings.ToLower(rule) {
 	case "":
@@ -183,7 +183,7 @@ func (s *selector) applyCommand(c *Catalogue, name string, allow bool) error {
 		return errSyntax
 	case c.entries[id].subcommands > 0:
 		return errUnknownName
-	case hasSpaces(argument): // Redis takes it, and then can't read the ACL file that it writes
+	case hasSpaces(argument): // Redis accepts it, and then can't read the ACL file that it writes
 		return errSyntax
 	}
 	s.addFirstArgument(id, argument)

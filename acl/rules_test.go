@@ -183,7 +183,7 @@ func randomRule(random *rand.Rand) string {
 	return permission()
 }
 
-// TestDescriptionMakesTheSameUser: whatever the rules were, the line that tells of a user makes the same one.
+// TestDescriptionMakesTheSameUser: whatever the rules were, the line that describes a user makes the same one.
 func TestDescriptionMakesTheSameUser(t *testing.T) {
 	seed := rand.Uint64()
 	random := rand.New(rand.NewPCG(seed, 0))
@@ -215,7 +215,7 @@ func verifyRoundTrip(t *testing.T, s *Store, user *User) {
 	}
 }
 
-// FuzzRules: no rules make a user that can't be told and made again.
+// FuzzRules: no rules make a user that can't be described and made again.
 func FuzzRules(f *testing.F) {
 	f.Add("on >x ~a %R~* +@read -get (+set ~x)", "&* +get|x")
 	f.Add("(~x) +get)", "~(a +config|get")

@@ -25,9 +25,9 @@ type keyPattern struct {
 type selector struct {
 	allKeys     bool
 	allChannels bool
-	fromAll     bool // began with +@all rather than with -@all, which is how it is told again
+	fromAll     bool // began with +@all rather than -@all, and is described the same way
 	commands    []uint64
-	// firstArguments are the only first arguments with which a command that is not allowed is allowed.
+	// firstArguments are the first arguments with which an otherwise forbidden command is allowed.
 	firstArguments map[CommandID][]string
 	keys           []keyPattern
 	channels       []string

@@ -24,7 +24,7 @@ type Store struct {
 
 	users atomic.Pointer[map[string]*User] // the map never changes
 
-	changing          sync.Mutex // held by who makes a new map or profile
+	changing          sync.Mutex // held while making a new map or profile
 	channelsByDefault bool
 	configured        map[string]bool // those defined by lines of redis.conf
 
@@ -54,7 +54,7 @@ func (s *Store) SetChannelsByDefault(all bool) {
 // User returns the user of a name, or nil.
 func (s *Store) User(name string) *User { return (*s.users.Load())[name] }
 
-// Default returns the user that connections have who have not authenticated. It is the same one for ever.
+// Default returns the user of connections that have not authenticated. It never changes identity.
 func (s *Store) Default() *User { return s.User(DefaultUser) }
 
 // Names returns the users' names in order.
@@ -73,7 +73,7 @@ func (s *Store) List() []string {
 // Authenticate returns the user of a name and password, or ErrWrongPassword.
 func (s *Store) Authenticate(name string, password []byte) (*User, error) {
 	user := s.User(name)
-	p := &profile{} // of no user: takes as long
+	p := &profile{} // of no user: takes the same time
 	if user != nil {
 		p = user.current.Load()
 	}
@@ -159,8 +159,8 @@ func (s *Store) putUser(name string, p *profile) {
 	s.users.Store(&users)
 }
 
-// Delete removes users and returns those who existed. Their connections can do nothing more and are to be closed. It
-// returns ErrDefaultUser, and removes nobody, where the default user is among them.
+// Delete removes users and returns those who existed. Their connections can do nothing more and must be closed. It
+// returns ErrDefaultUser, and removes no user, if the default user is among them.
 func (s *Store) Delete(names []string) ([]*User, error) {
 	if slices.Contains(names, DefaultUser) {
 		return nil, ErrDefaultUser

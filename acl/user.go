@@ -5,7 +5,7 @@ import (
 	"sync/atomic"
 )
 
-// DefaultUser is the name of the user that connections have who have not authenticated. It can't be deleted.
+// DefaultUser is the name of the user of connections that have not authenticated. It can't be deleted.
 const DefaultUser = "default"
 
 // A User is a user's name and what it may do at present. Connections hold it; it may be used from many goroutines.
@@ -21,7 +21,7 @@ const (
 	payloadSkip
 )
 
-// A profile is all that is known of a user. Once it is a user's current one it never changes.
+// A profile is everything known about a user. Once it is a user's current one it never changes.
 type profile struct {
 	enabled    bool
 	noPassword bool // any password is right
@@ -36,7 +36,7 @@ func newProfile(c *Catalogue, channelsByDefault bool) *profile {
 	return &profile{selectors: []*selector{newSelector(c, channelsByDefault)}}
 }
 
-// allPowerful is the profile of the default user of a server that was told nothing.
+// allPowerful is the profile of the default user of an unconfigured server.
 func allPowerful(c *Catalogue) *profile {
 	p := newProfile(c, true)
 	p.enabled, p.noPassword = true, true
@@ -72,7 +72,7 @@ func (u *User) Name() string { return u.name }
 // Unrestricted says whether the user may use every command, key and channel, so that there is nothing to check.
 func (u *User) Unrestricted() bool { return u.current.Load().unrestricted }
 
-// NeedsNoPassword says whether a connection of this user is authenticated without AUTH. It is asked of the default user.
+// NeedsNoPassword says whether a connection of this user is authenticated without AUTH. It is used for the default user.
 func (u *User) NeedsNoPassword() bool {
 	p := u.current.Load()
 	return p.enabled && p.noPassword

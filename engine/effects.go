@@ -4,9 +4,9 @@ import "slices"
 
 // Effects is a sink of changes. It is told of every change of a shard's state, in the order in which they are made: applying them
 // to an empty engine gives the same state. Set and Delete are told once they are made; Flush and Swap just before, so that a sink
-// can still look at what goes. A key's bytes are good until the call returns.
+// can still look at what goes. A key's bytes are valid until the call returns.
 //
-// An entry that dies is no change: every copy of it dies at the same time.
+// The death of an entry is not a change: every copy of it dies at the same time.
 type Effects interface {
 	// Set says that the key has this TAT, in Unix nanoseconds.
 	Set(db int, hash uint64, key []byte, tatNanos int64)
@@ -21,7 +21,7 @@ type Effects interface {
 // Attach has a sink told of all changes from now on, after the sinks that are attached already.
 func (e *Engine) Attach(sink Effects) { e.setSinks(append(slices.Clone(e.sinks), sink)) }
 
-// Detach ends Attach. A sink that is not attached is left alone.
+// Detach undoes Attach. It does nothing for a sink that is not attached.
 func (e *Engine) Detach(sink Effects) {
 	e.setSinks(slices.DeleteFunc(slices.Clone(e.sinks), func(attached Effects) bool { return attached == sink }))
 }

@@ -25,7 +25,7 @@ type Engine struct {
 	hasher    keyspace.Hasher
 	databases [Databases]*keyspace.Table
 	sweeps    [Databases]sweep
-	now       int64 // Unix ns, the latest time told
+	now       int64 // Unix ns, the latest time given
 	stats     Stats
 	effects   Effects // is told of every change: the one sink, or all of them; nil: there is none
 	sinks     fanOut
@@ -37,7 +37,7 @@ type Engine struct {
 type Stats struct {
 	Allowed uint64 // CL.THROTTLE calls that took tokens
 	Limited uint64 // CL.THROTTLE calls that would have taken tokens, and were refused
-	Changes uint64 // effects, but for flushes of what was empty
+	Changes uint64 // effects, except flushes of empty databases
 	Hits    uint64 // lookups that found a live key
 	Misses  uint64 // lookups that did not
 	Expired uint64 // entries reclaimed by Sweep
@@ -62,7 +62,7 @@ func New(hasher keyspace.Hasher) *Engine {
 	return e
 }
 
-// Advance tells the engine the time, in Unix nanoseconds. An earlier time than one told before is ignored.
+// Advance tells the engine the time, in Unix nanoseconds. It ignores a time earlier than a previous one.
 func (e *Engine) Advance(now int64) { e.now = max(e.now, now) }
 
 // Now returns the engine's time, in Unix nanoseconds.
@@ -142,7 +142,7 @@ func (e *Engine) Get(key Key) (tatNanos int64, live bool) {
 	return tatNanos, live
 }
 
-// Live says whether a key is there. It counts neither as a hit nor as a miss.
+// Live says whether a key is alive. It counts neither as a hit nor as a miss.
 func (e *Engine) Live(key Key) bool {
 	_, live := e.peek(key)
 	return live
@@ -170,7 +170,7 @@ func (e *Engine) countLookup(storedNanos int64) {
 	}
 }
 
-// Store gives the key this TAT. One that has passed means no key, so it deletes.
+// Store gives the key this TAT. A TAT in the past means no key, so it deletes.
 func (e *Engine) Store(key Key, tatNanos int64) {
 	if tatNanos <= e.now {
 		e.Delete(key)
@@ -235,7 +235,7 @@ func (e *Engine) Bytes() int {
 	return total
 }
 
-// sweep is how far the sweeping of one database has come.
+// sweep is the progress of the sweep of one database.
 type sweep struct {
 	pacer  expiry.Pacer
 	cursor uint64

@@ -12,7 +12,7 @@ type watchedKey struct {
 	name string
 }
 
-// A Watch counts the changes of one key for all who watch it.
+// A Watch counts the changes of one key for all of its watchers.
 type Watch struct {
 	Hash     uint64 // of the key
 	key      watchedKey
@@ -23,7 +23,7 @@ type Watch struct {
 // A Glimpse is what a watched key looked like at some time.
 type Glimpse struct {
 	changes  uint64
-	tatNanos int64 // 0: the key was not there
+	tatNanos int64 // 0: the key did not exist
 }
 
 // Watch begins to count the changes of a key, until Unwatch is called as often as Watch was. It is what WATCH needs:

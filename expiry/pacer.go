@@ -12,7 +12,8 @@ const (
 
 	// BusyTurn is the most entries that a turn looks at while requests wait.
 	BusyTurn = 1024
-	// IdleTurn is the most entries that a turn looks at while none do. A request that comes meanwhile waits for its end.
+	// IdleTurn is the most entries that a turn looks at while none do. A request that comes meanwhile waits until the
+	// turn ends.
 	IdleTurn = 16384
 	// leastTurn is the least number worth a turn. A table that has fewer entries is swept whole.
 	leastTurn = 64
@@ -28,8 +29,8 @@ type Pacer struct {
 	slow    bool // the last round found nearly nothing
 }
 
-// Budget returns how many entries of a table that has so many to look at now, Unix ns, and whether that leaves more to
-// do at once. 0 means not to sweep. The caller reports what came of it with Swept.
+// Budget returns how many entries of a table of this size to look at now, Unix ns, and whether that leaves more to do
+// at once. 0 means not to sweep. The caller reports the result with Swept.
 func (p *Pacer) Budget(now int64, entries int, idle bool) (budget int, more bool) {
 	elapsed := now - p.last
 	if p.last == 0 || elapsed < 0 {

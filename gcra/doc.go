@@ -1,5 +1,5 @@
 // Package gcra is the arithmetic of CL.THROTTLE: one call on one key, decided in whole nanoseconds. It has no clock, no
-// state and no I/O; the caller passes the time and what it has stored, and is told what to answer and what to store.
+// state and no I/O; the caller passes the time and the stored state, and gets back what to answer and what to store.
 //
 // # The algorithm
 //
@@ -34,18 +34,18 @@
 //   - A refused call changes nothing, so asking again and again costs a client nothing.
 //   - Debt is time, not tokens. Under limits lower than before, a debt beyond the new τ refuses every call that leaves it
 //     beyond τ, a read and a refund too, until enough of it has drained.
-//   - Under one limit, at most t/T + max_burst+1 tokens pass in any stretch of length t, beside those given back.
+//   - Under one limit, at most t/T + max_burst+1 tokens pass in any stretch of length t, besides those given back.
 //   - Waiting retry_after seconds and repeating the call passes if no other call came meanwhile. A refused call says 1
 //     second or more, or -1 if waiting cannot help.
 //
 // # Numbers without overflow
 //
 // Any int64 may come in as any argument. T alone may need 93 bits and T·quantity 156, but two instants are never further apart
-// than 2⁶⁴-1 ns, so a debt always fits 64 bits, and a product only has to be told apart from a debt: type span holds it
-// exactly up to 2⁶⁴-1 and knows it as "beyond" from there on. The same few instructions then serve ordinary and extreme calls:
-// a 64-bit multiplication on today's processors yields its upper half anyway. Rejected: float64, as in redis-cell (remaining
-// above the limit); answering an overflow with an error, as in Dragonfly (limits of more than 292 years are legal, the
-// debts under them are short); and a plain int64 path beside a 128-bit one (every formula twice, to save about 2 ns).
+// than 2⁶⁴-1 ns, so a debt always fits 64 bits, and a product only has to be compared with a debt: type span holds it exactly
+// up to 2⁶⁴-1 and knows it as "beyond" from there on. The same few instructions then serve ordinary and extreme calls: a
+// 64-bit multiplication on today's processors yields its upper half anyway. Rejected: float64, as in redis-cell (remaining
+// above the limit); answering an overflow with an error, as in Dragonfly (limits of more than 292 years are legal, the debts
+// under them are short); and a plain int64 path beside a 128-bit one (every formula twice, to save about 2 ns).
 //
 // The one thing that must fit int64 is a TAT to be stored. It cannot pass the end of Unix nanoseconds in the year 2262.
 //

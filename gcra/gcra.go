@@ -34,7 +34,7 @@ type Limit struct {
 	Period   int64 // seconds, above 0
 }
 
-// Write says what a call does to the stored TAT.
+// Write is what a call does to the stored TAT.
 type Write uint8
 
 const (
@@ -132,7 +132,7 @@ func (l *Limit) errTooFar(now int64) error {
 	return ErrQuantity
 }
 
-// emissionInterval is the time in which a bucket gains one token; zero if the limit is no rate.
+// emissionInterval is the time in which a bucket gains one token; zero if the limit is not a rate.
 func (l *Limit) emissionInterval() span {
 	if l.Count == 0 {
 		return span{}

@@ -19,7 +19,7 @@ func decide(stored, now int64, limit Limit, quantity int64) (decision Decision, 
 // start is the instant at which stories begin, in January 2027.
 const start int64 = 1_800_000_000_000_000_000
 
-// store is what a caller keeps: the TATs of the keys that are there.
+// store is what a caller keeps: the TATs of the existing keys.
 type store map[string]int64
 
 // throttle makes a call as the command would, args being key max_burst count period [quantity], and does what the decision says.
@@ -251,7 +251,7 @@ func TestWrite(t *testing.T) {
 	}
 }
 
-// TestStoredFarAway: whatever another program or a broken clock left in a key, the key answers and is not bricked by us.
+// TestStoredFarAway: whatever another program or a broken clock left in a key, the key answers, and we do not brick it.
 func TestStoredFarAway(t *testing.T) {
 	limit := Limit{MaxBurst: 4, Count: 1, Period: 10}
 	tests := []struct {

@@ -1,10 +1,10 @@
 package gcra
 
-// This file tells a TAT from any other integer, for whoever is handed one from outside: by a command, a file or a transfer.
+// This file tells a TAT from any other integer, for code that gets one from outside: from a command, a file or a transfer.
 
 const (
-	// EarliestTAT is the least value that is taken for a TAT: 10^18 ns after 1970, in September 2001, which no clock of a limiter
-	// has shown. All that programs keep in a string besides lies below it: counters, flags, ids, and times in seconds,
+	// EarliestTAT is the least value that counts as a TAT: 10^18 ns after 1970, in September 2001, which no clock of a limiter
+	// has shown. The other numbers that programs keep in strings lie below it: counters, flags, ids, and times in seconds,
 	// milliseconds or microseconds, as far ahead as the year 33658.
 	EarliestTAT = 1_000_000_000_000_000_000
 

@@ -94,7 +94,7 @@ func ceilSeconds(nanos *big.Int) *big.Int {
 	return seconds
 }
 
-// check compares a call with its twin, then holds the answer to its word: what it promises must come true.
+// check compares a call with its twin, then holds the answer to its promises.
 func (c call) check(t *testing.T) (Decision, error) {
 	t.Helper()
 	got, err := c.decide()

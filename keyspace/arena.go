@@ -10,7 +10,7 @@ const (
 	maxArenaBytes = 1 << 20
 	// recordBits is the width of the offset of a record.
 	recordBits = 16 + recordMiscBits
-	// noRecord is the offset that no record has, and what a slot that never had one says: the first byte is not used.
+	// noRecord is an offset that no record has, for a slot that never had one: the first byte is not used.
 	noRecord = 0
 )
 

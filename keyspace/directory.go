@@ -4,7 +4,7 @@ const (
 	// positionBits is the width of a position, so that a cursor, which is one, keeps 20 bits of 64 free above it and
 	// is exact as a double.
 	positionBits = 44
-	// maxDepth is how many bits the directory may use: bits 47 to 23 of the hash. Below are those of the home group.
+	// maxDepth is how many bits the directory may use: bits 47 to 23 of the hash. Lower bits choose the home group.
 	maxDepth = 25
 )
 
@@ -94,7 +94,7 @@ func (t *Table) halve() {
 // small that they would have to grow fourfold to split again. It moves the entries of the upper one.
 func (t *Table) merge(upper *segment, now int64) {
 	if upper.depth == 0 || upper.start&(1<<(positionBits-upper.depth)) == 0 {
-		return // there is none below
+		return // no buddy below
 	}
 	lower := t.directory[t.index(upper.start-1)]
 	live := int(lower.live + upper.live)

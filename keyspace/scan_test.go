@@ -13,8 +13,8 @@ func TestScanUnderChange(t *testing.T) {
 
 func TestScanSegmentUnderChange(t *testing.T) { testUnderChange(t, 1_500, (*Table).ScanSegment) }
 
-// A scan's promise, while keys come in between its calls and make segments split, and go and make them merge: whoever
-// was there all the time is visited exactly once.
+// A scan's promise, while keys come in between its calls and make segments split, and go and make them merge: a key
+// that exists throughout is visited exactly once.
 func testUnderChange(t *testing.T, changes int, scan func(table *Table, cursor uint64, visit func([]byte, int64)) uint64) {
 	for _, h := range hashes[:3] {
 		t.Run(h.name, func(t *testing.T) {
@@ -65,7 +65,7 @@ func TestScanCount(t *testing.T) {
 	if next := New(goodHash).Scan(0, 10, func([]byte, int64) { t.Error("an entry in an empty table") }); next != 0 {
 		t.Errorf("empty table: next = %d", next)
 	}
-	// A client may send any cursor. It must not be believed to be inside.
+	// A client may send any cursor. The table must not assume that it is in range.
 	for _, cursor := range []uint64{1<<44 - 1, 1 << 44, 1<<64 - 1} {
 		table.Scan(cursor, 10, func([]byte, int64) {})
 	}

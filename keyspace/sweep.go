@@ -6,7 +6,8 @@ const groupBits = 64 - positionBits
 // Sweep looks at about budget entries from cursor on and removes those with value <= now. Segments and directory shrink
 // behind it as far as they have become sparse. It returns the cursor to go on with, 0 once the end of the table is
 // reached, and how many it looked at and removed; a group or segment without entries counts as one looked at, so that
-// an empty table is no endless one. It stops at the first group to reach the budget, so it passes it by seven at most.
+// an empty table does not take forever. It stops at the first group to reach the budget, so it passes it by seven at
+// most.
 //
 // An entry that is dead throughout a whole round from 0 to 0 is removed, unless its segment was rebuilt meanwhile and
 // it moved behind the cursor; then the next round finds it.

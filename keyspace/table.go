@@ -6,7 +6,7 @@ import (
 	"github.com/cellserver/cellserver/internal/invariants"
 )
 
-// MaxKeyBytes is the length of the longest key: what the two bytes before a key in its record can say.
+// MaxKeyBytes is the length of the longest key: the most that the two bytes before a key in its record can hold.
 const MaxKeyBytes = 1<<16 - 1
 
 // A Table maps keys, any bytes, to int64 values, 0 or more. The value is also the entry's deadline: at any now >= value the entry
@@ -40,7 +40,7 @@ func New(hash func(key []byte) uint64) *Table {
 	return t
 }
 
-// reset makes the table empty and lets go of all its memory.
+// reset empties the table and releases all its memory.
 func (t *Table) reset() {
 	*t = Table{hash: t.hash, directory: []*segment{newSegment(0, 0)}, deepest: 1, segments: 1, moves: t.moves, rebuilds: t.rebuilds + 1}
 }
@@ -80,7 +80,7 @@ func (t *Table) InsertAt(place *Place, hash uint64, key []byte, value, now int64
 		panic("keyspace: Insert of a key longer than MaxKeyBytes")
 	}
 	if invariants.Enabled && t.Find(hash, key) != nil {
-		panic("keyspace: Insert of a key that is there")
+		panic("keyspace: Insert of an existing key")
 	}
 	if !place.isFor(t, hash) {
 		t.locate(place, hash)

@@ -1,7 +1,7 @@
 // Package resp turns the bytes a client sends into commands, and values into
 // the bytes of replies. It is the Redis serialization protocol, versions 2 and
-// 3, with Redis's limits and Redis's words for what breaks them. It does no
-// I/O, reads no clock and keeps no buffer: it works in the caller's.
+// 3, with Redis's limits and Redis's error texts for exceeding them. It does no I/O, reads no clock and keeps no
+// buffer: it works in the caller's.
 //
 // # Commands
 //
@@ -39,9 +39,8 @@
 // piece), and in that a zero byte does not end a line.
 //
 // Nearly all commands are calls of CL.THROTTLE in one form, and
-// [Parser.NextThrottle] takes such a call whole. It is a short cut through the
-// rules above, not an exception to them: it makes of a call what Next and
-// [ParseInt] would.
+// [Parser.NextThrottle] takes such a call whole. It is a short cut through the rules above, not an exception to them:
+// it gives the same result as Next and [ParseInt].
 //
 // # Replies
 //

@@ -36,9 +36,8 @@ func ParseInt(b []byte) (n int64, ok bool) {
 	return int64(u), true
 }
 
-// ParseRedisInt parses an integer as all of Redis does (its string2ll): as
-// ParseInt, but every number has only one spelling, without a plus, leading
-// zeros or "-0".
+// ParseRedisInt parses an integer as Redis itself does (its string2ll): like ParseInt, but every number has only one
+// spelling, without a plus, leading zeros or "-0".
 func ParseRedisInt(b []byte) (n int64, ok bool) {
 	digits := b
 	if len(b) > 1 && b[0] == '-' {

@@ -7,7 +7,7 @@ const (
 	MaxInlineBytes = 64 << 10
 
 	// DefaultMaxArgs is the most arguments of one command: Redis's limit up to
-	// 6.2. Later ones allow 2^31-1, which no command of ours has a use for.
+	// 6.2. Later versions allow 2^31-1, for which none of our commands has a use.
 	DefaultMaxArgs = 1024 * 1024
 
 	// DefaultMaxBulkBytes is the longest argument: the default of Redis's
@@ -47,8 +47,7 @@ func UnauthenticatedLimits() Limits {
 	return limits
 }
 
-// checkArgs judges the count of a '*' header. Where both limits are passed,
-// Redis complains of the larger.
+// checkArgs checks the count of a '*' header. If both limits are exceeded, Redis complains about the larger.
 func (l *Limits) checkArgs(count int) error {
 	switch {
 	case count > l.MaxArgs:
@@ -59,7 +58,7 @@ func (l *Limits) checkArgs(count int) error {
 	return nil
 }
 
-// checkBulk judges the length of a '$' header.
+// checkBulk checks the length of a '$' header.
 func (l *Limits) checkBulk(length int) error {
 	switch {
 	case length < 0 || length > l.MaxBulkBytes:

@@ -17,8 +17,7 @@ const maxIdleLengths = 64
 // their bytes have come.
 const argsAtOnce = 16
 
-// ErrIncomplete says that the command at the end of the buffer is not all
-// there: read more and call Next again.
+// ErrIncomplete says that the command at the end of the buffer is incomplete: read more and call Next again.
 var ErrIncomplete = errors.New("resp: incomplete command")
 
 // ErrCrossProtocol says that the peer speaks HTTP: its first word was POST or
@@ -26,9 +25,8 @@ var ErrIncomplete = errors.New("resp: incomplete command")
 // same machine, so the connection must be closed at once, without a reply.
 var ErrCrossProtocol = errors.New("resp: HTTP request on a RESP connection")
 
-// A ProtocolError is the text of the reply to bytes that are no command. The
-// connection must be closed after it: where the next command begins is not
-// known any more.
+// A ProtocolError is the text of the reply to bytes that are not a command. The connection must be closed after it: the
+// start of the next command is no longer known.
 type ProtocolError string
 
 func (e ProtocolError) Error() string { return string(e) }
@@ -44,8 +42,8 @@ const (
 	errUnauthenticatedBulk      ProtocolError = "ERR Protocol error: unauthenticated bulk length"
 )
 
-// errExpectedDollar is Redis's answer to an element that is no bulk string.
-// The byte is shown as it is, but for \r and \n, which would break the line.
+// errExpectedDollar is Redis's answer to an element that is not a bulk string. The byte is shown as it is, except \r
+// and \n, which would break the line.
 func errExpectedDollar(got byte) ProtocolError {
 	if got == '\r' || got == '\n' {
 		got = ' '

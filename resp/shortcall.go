@@ -21,11 +21,11 @@ var (
 // NextThrottle takes the call of CL.THROTTLE that buf begins with, if it is one as clients usually send it: a multibulk command
 // of 5 or 6 words that is all there, with a key of less than 1,000 bytes and integers of 1 to 8 digits. It returns the key, a
 // sub-slice of buf, and the number of bytes it is done with, and puts max_burst, count, period and quantity, which is 1
-// where there is none, into integers. For all else, right or wrong, that number is 0 and integers mean nothing: it is for
-// Next, which makes of a call what this does.
+// where there is none, into integers. For anything else, valid or not, that number is 0 and integers mean nothing: such input
+// is for Next, which gives the same result for a call.
 //
-// A server of small commands spends much of its time on finding out what has come. This way a call costs half of what it
-// costs to have its words listed, looked up and parsed, since nothing of it is looked at twice.
+// A server of small commands spends much of its time on recognizing its input. This way a call costs half of what it
+// costs to list, look up and parse its words, since no byte is looked at twice.
 //
 // It may look at bytes between the length of buf and its capacity, but takes nothing from there: so a call at the end of the
 // input is as quick as any other where the buffer goes on for some bytes.

@@ -34,8 +34,7 @@ func TestSplitsAtTheEndOfLongLines(t *testing.T) {
 	}
 }
 
-// What was scanned may change without anyone noticing: here every byte of a
-// line that was seen becomes an end of line.
+// The parser must not notice changes to bytes it has scanned: here every byte of a scanned line becomes an end of line.
 func TestUnfinishedLineIsNotScannedAgain(t *testing.T) {
 	for start, end := range map[string]byte{"PING": '\n', "*1": '\r', "*1\r\n$4": '\r'} {
 		parser := Parser{Limits: DefaultLimits()}

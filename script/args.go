@@ -7,11 +7,11 @@ import (
 	lua "github.com/yuin/gopher-lua"
 )
 
-// raise ends the running function with an error that begins with where it was called, if that was in Lua.
+// raise ends the running function with an error that begins with the place of the call, if that was in Lua.
 func raise(L *lua.LState, format string, values ...any) {
 	for _, v := range values {
 		if text, ok := v.(string); ok {
-			L.Context().(*guard).allocate(L, 5*len(text)) // so often it is copied here and in argError
+			L.Context().(*guard).allocate(L, 5*len(text)) // the error gets copied that often here and in argError
 		}
 	}
 	message := fmt.Sprintf(format, values...)

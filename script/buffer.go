@@ -4,7 +4,7 @@ import (
 	lua "github.com/yuin/gopher-lua"
 )
 
-// This file has what the library functions build strings with, so that no string takes memory that nobody asked the guard for.
+// This file has the tools with which library functions build strings, so that every string asks the guard for its memory.
 
 // bound ends a script whose string grows too long.
 func (r *Runtime) bound(L *lua.LState, bytes int) {
@@ -13,9 +13,9 @@ func (r *Runtime) bound(L *lua.LState, bytes int) {
 	}
 }
 
-// room returns out with room for n bytes more. A function that appends more than a few bytes asks for it first. It doubles:
-// append alone would add but a quarter to what is large, and so leave five times the string as garbage. What is too long already
-// gets no more.
+// room returns out with room for n more bytes. A function that appends more than a few bytes asks for it first. room
+// doubles the buffer: append alone would grow a large one by only a quarter, and so leave five times the string as garbage.
+// A string that is too long already gets no more.
 func (r *Runtime) room(L *lua.LState, out []byte, n int) []byte {
 	if cap(out)-len(out) >= n {
 		return out
@@ -31,7 +31,7 @@ func (r *Runtime) grow(L *lua.LState, out []byte, n int) []byte {
 	return append(make([]byte, 0, size), out...)
 }
 
-// roomier is the size of a buffer with so many bytes in it that is to take n more.
+// roomier is the new size of a buffer that holds this many bytes and needs n more.
 func (r *Runtime) roomier(length, n int) int {
 	return max(length+n, min(2*length, r.maxStringBytes), 64)
 }

@@ -23,8 +23,8 @@ type Program struct {
 // SHA is the script's name: the SHA1 of its body in 40 lower case digits.
 func (p *Program) SHA() string { return hex.EncodeToString(p.name[:]) }
 
-// cache is all scripts that were loaded. Their number has no bound, as in Redis, so little more than the body is kept of each.
-// Code is some 20 times as large: only that of the scripts used last is at hand.
+// cache holds all loaded scripts. Their number has no bound, as in Redis, so it keeps little more than the body of each. Code
+// is some 20 times as large: only that of the most recently used scripts is kept.
 type cache struct {
 	byName    map[[sha1.Size]byte]*Program
 	byBody    map[string]*Program // spares the hashing
@@ -33,11 +33,11 @@ type cache struct {
 	codeBytes int
 }
 
-// programBytes is what a script takes besides its body and its code: itself and its places in the two maps.
+// programBytes is what a script takes besides its body and its code: the Program and its entries in the two maps.
 const programBytes = 256
 
-// Load compiles a script and keeps it, if it is not there already. Errors are replies in the words of Redis: "ERR Error compiling
-// script (new function): ...".
+// Load compiles a script and keeps it, unless it is loaded already. Errors are replies in the words of Redis: "ERR Error
+// compiling script (new function): ...".
 func (c *cache) Load(body []byte) (*Program, error) {
 	if p := c.byBody[string(body)]; p != nil {
 		return p, nil
@@ -83,7 +83,7 @@ func (c *cache) Flush() {
 // Count is the number of scripts: INFO's number_of_cached_scripts.
 func (c *cache) Count() int { return len(c.byName) }
 
-// CacheBytes is about the memory that all scripts take: INFO's used_memory_scripts.
+// CacheBytes is approximately the memory of all scripts: INFO's used_memory_scripts.
 func (c *cache) CacheBytes() int { return len(c.byName)*programBytes + c.bodyBytes + c.codeBytes }
 
 // codeOf returns the code of a script that is about to run.
@@ -91,7 +91,7 @@ func (c *cache) codeOf(p *Program) *lua.FunctionProto {
 	if p.code == nil {
 		_, code, err := build([]byte(p.body))
 		if err != nil {
-			panic("script: a script that compiled before does not: " + err.Error())
+			panic("script: a script that compiled before no longer does: " + err.Error())
 		}
 		c.keep(p, code)
 	}
@@ -99,7 +99,7 @@ func (c *cache) codeOf(p *Program) *lua.FunctionProto {
 	return p.code
 }
 
-// keep has a program's code at hand, in the place of those that were not used for longest.
+// keep caches a program's code, and drops the least recently used code to make room.
 func (c *cache) keep(p *Program, code *lua.FunctionProto) {
 	p.code, p.codeBytes = code, sizeOf(code)
 	c.codeBytes += p.codeBytes

@@ -1,6 +1,5 @@
-// Package script runs Lua scripts as Redis 7.0 does: EVAL, EVALSHA and SCRIPT
-// stand on it. It knows nothing of the server. Commands go out through a
-// [Host], the reply goes to a resp.Writer.
+// Package script runs Lua scripts as Redis 7.0 does: EVAL, EVALSHA and SCRIPT are built on it. It knows nothing of the
+// server. Commands go out through a [Host], the reply goes to a resp.Writer.
 //
 // # A run
 //
@@ -9,9 +8,8 @@
 //	                                 -> result -> RESP in the client's version
 //
 // One [Runtime] has one Lua state and one goroutine at a time in it, so that a
-// run costs no setup. Nothing a script does is seen by the next: globals and
-// libraries are read-only, and what can be set (RESP version, cjson's options)
-// is set anew before each run. Only math.random goes on, as in Redis.
+// run costs no setup. No script sees what another has done: globals and libraries are read-only, and settings (RESP
+// version, cjson's options) are reset before each run. Only the state of math.random carries over, as in Redis.
 //
 // # The machine
 //
@@ -25,17 +23,14 @@
 //
 // # Bounds
 //
-// The machine asks its context before each instruction whether to go on: that
-// is our hook (guard.go). It sees [Runtime.Kill] at once, and looks at how much
-// memory the process has from the system. That takes a microsecond, so a script
-// has a credit between two looks: each instruction is charged with the most that it
-// can take, and a library function asks before it takes memory, or works for
-// long. A script ends with an error when it was killed, when a string passes
-// [Options].MaxStringBytes, when the process would grow by MaxGrowthBytes, or
-// where a stack, a pattern, a nesting or the script itself passes the limits in
-// limits.go. Nobody is asked for the time: how long a script may run is for the
-// server to say, by Kill.
+// Before each instruction the machine checks its context for whether to go on: that is our hook (guard.go). The hook
+// sees [Runtime.Kill] at once, and looks at how much memory the process has from the system. That takes a microsecond,
+// so a script has a credit between two looks: each instruction is charged with the most that it can take, and a library
+// function asks before it takes memory, or works for long. A script ends with an error when it is killed, when a string
+// passes [Options].MaxStringBytes, when the process would grow by MaxGrowthBytes, or when a stack, a pattern, a nesting
+// or the script itself passes the limits in limits.go. Time is not checked here: the server decides how long a script
+// may run, and calls Kill.
 //
-// What a large script has used the runtime keeps as garbage, for minutes where
-// the server is idle: [Runtime.Run] tells when it is time for GiveBack.
+// The Go runtime keeps the memory of a large script as garbage, for minutes if the server is idle: [Runtime.Run] tells
+// when to call GiveBack.
 package script

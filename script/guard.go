@@ -15,9 +15,9 @@ const (
 	// instructionBytes is the most memory that an instruction of the machine takes, garbage included: t={} t[32767]=1 are
 	// two, and the array is copied each time that it grows by a quarter, five times its size in all.
 	instructionBytes = 5 * 16 * maxArrayIndex / 2
-	// maxInstructions is how many there are between two looks at most: some microseconds of a script.
+	// maxInstructions is the most instructions between two looks: some microseconds of a script.
 	maxInstructions = 512
-	// unseenBytes is what a script may take before the first look. Short scripts, most of those that run, need none.
+	// unseenBytes is what a script may take before the first look. Most scripts are short and need none.
 	unseenBytes = 64 << 20
 	// debtBytes is the growth after which memory is given back to the system.
 	debtBytes = 64 << 20
@@ -78,8 +78,8 @@ func (g *guard) begin() {
 	g.state.Store(running)
 }
 
-// end ends a run that nothing can kill any more. Whoever was told that it was killed is right: it is, even if it had come to its
-// last instruction by then.
+// end ends a run, which from then on nothing can kill. A caller that was told that the script was killed is right: it fails,
+// even if it had reached its last instruction by then.
 func (g *guard) end() {
 	if g.state.Swap(idle) == killed && g.done == nil {
 		g.stop(errKilled)
@@ -116,8 +116,8 @@ func (g *guard) commit() bool {
 	return g.state.CompareAndSwap(running, committed) || g.state.Load() == committed
 }
 
-// Done is called by the machine before each instruction. It asks each time whether the script was killed: single instructions,
-// such as the comparison of two long strings, may take a millisecond.
+// Done is called by the machine before each instruction. It checks each time whether the script was killed: single
+// instructions, such as the comparison of two long strings, may take a millisecond.
 func (g *guard) Done() <-chan struct{} {
 	if g.credit -= instructionBytes; g.credit < 0 || g.state.Load() == killed {
 		g.look(0)
@@ -134,13 +134,14 @@ func (g *guard) Deadline() (deadline time.Time, ok bool) { return time.Time{}, f
 // Value is part of context.Context: there are none.
 func (g *guard) Value(any) any { return nil }
 
-// charge counts the work of a library function, about a byte or a step each, and ends it where the script has to stop.
+// charge counts the work of a library function, about a byte or a step each, and ends the function if the script has to
+// stop.
 func (g *guard) charge(L *lua.LState, steps int) {
 	g.work(steps)
 	g.check(L)
 }
 
-// work is charge for where no function of Lua runs. It tells whether to go on.
+// work is charge for code outside of Lua functions. It tells whether to go on.
 func (g *guard) work(steps int) bool {
 	if g.credit -= int64(steps/16+1) * instructionBytes; g.credit < 0 || g.state.Load() == killed {
 		g.look(0)
@@ -148,13 +149,13 @@ func (g *guard) work(steps int) bool {
 	return g.done == nil
 }
 
-// allocate is called by a library function before it takes memory, and ends it where there is not so much.
+// A library function calls allocate before it takes memory; allocate ends the function if there is not enough.
 func (g *guard) allocate(L *lua.LState, bytes int) {
 	g.fits(bytes)
 	g.check(L)
 }
 
-// fits is allocate for where no function of Lua runs. It tells whether there is so much.
+// fits is allocate for code outside of Lua functions. It tells whether there is enough memory.
 func (g *guard) fits(bytes int) bool {
 	if g.credit -= int64(bytes); g.credit < 0 || g.state.Load() == killed {
 		g.look(int64(bytes))
@@ -168,7 +169,7 @@ func (g *guard) check(L *lua.LState) {
 	}
 }
 
-// look finds out whether the script may go on and take so many bytes, and gives it a new credit.
+// look decides whether the script may go on and take this many bytes, and gives it a new credit.
 func (g *guard) look(bytes int64) {
 	if g.done != nil {
 		return

@@ -88,7 +88,7 @@ var endless = []string{
 	"local t = {{}, {}} for i = 1, 30 do t = {map = {[t] = t, [{t}] = t}} end return t",
 }
 
-// TestKill: each such script ends soon after it was killed, whatever it is at, and leaves a runtime that works.
+// TestKill: each such script ends soon after it was killed, whatever it is doing, and leaves a working runtime.
 func TestKill(t *testing.T) {
 	const soon = time.Second
 	r := New(Options{})
@@ -166,7 +166,8 @@ func TestKillWithinCommand(t *testing.T) {
 	}
 }
 
-// TestStop: the end of the server ends what SCRIPT KILL leaves alone, and what was killed can't commit itself any more.
+// TestStop: the end of the server ends scripts that SCRIPT KILL leaves alone, and a killed script can no longer commit
+// itself.
 func TestStop(t *testing.T) {
 	r := New(Options{})
 	host := &killingHost{r: r, commits: true}

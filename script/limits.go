@@ -4,7 +4,7 @@ import lua "github.com/yuin/gopher-lua"
 
 const (
 	// DefaultMaxStringBytes is the longest string a script may build, and the longest reply. Redis has no limit but the machine's
-	// memory; ours keeps each single allocation small beside what the process may grow by.
+	// memory; ours keeps each single allocation small compared to what the process may grow by.
 	DefaultMaxStringBytes = 64 << 20
 	// DefaultMaxGrowthBytes is by how much the process may grow while a script runs.
 	DefaultMaxGrowthBytes = 1 << 30
@@ -22,8 +22,8 @@ const (
 	maxNested = 199
 	// maxNestedHandlers is maxNested for xpcall's handlers, which are to handle that error too.
 	maxNestedHandlers = maxNested + 25
-	// maxDeepProtections is how many protected calls within each other may be maxCalls deep each, those within these
-	// maxCoroutineCalls: all of them together, each call a metamethod's, take 60,000 frames of Go's stack at most.
+	// maxDeepProtections is how many nested protected calls may be maxCalls deep each; those nested further may be
+	// maxCoroutineCalls deep: all of them together, each call a metamethod's, take 60,000 frames of Go's stack at most.
 	maxDeepProtections = 8
 	// maxStackLevel is the highest level of the stack that error looks for: more than there are.
 	maxStackLevel = maxNested * maxCalls
@@ -35,8 +35,8 @@ const (
 	maxCStack = 8000
 	// maxSyntaxDepth bounds the recursion of the compiler. Lua's is 200 for all but chains of operators.
 	maxSyntaxDepth = 1000
-	// maxConstants of one script: the compiler searches all of them for each. So many take it 0.4 s, in which nobody is answered
-	// and no SCRIPT KILL helps.
+	// maxConstants of one script: the compiler searches all of them for each. This many take it 0.4 s, during which no client is
+	// answered and SCRIPT KILL has no effect.
 	maxConstants = 10000
 	// maxFunctions of one script: the compiler reserves 8 KB for each.
 	maxFunctions = 5000

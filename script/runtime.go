@@ -8,7 +8,7 @@ import (
 	"github.com/cellserver/cellserver/resp"
 )
 
-// Host carries out the commands of a running script. It may use words and the reply only until it returns or is called again.
+// Host runs the commands of a running script. It may use words and the reply only until it returns or is called again.
 type Host interface {
 	// Call runs a command and returns its reply in RESP2, or in RESP3 if version is 3. An error begins with '-'; commands that a
 	// script may not run, unknown ones and wrong numbers of arguments get Redis's texts for scripts ("-ERR Unknown Redis command
@@ -80,7 +80,7 @@ func New(o Options) *Runtime {
 	return r
 }
 
-// Kill ends the running script soon, with an error, and tells whether there was one. One that is committed it leaves alone. Any
+// Kill ends the running script soon, with an error, and tells whether there was one. It leaves a committed one alone. Any
 // goroutine may call it.
 func (r *Runtime) Kill() bool { return r.guard.kill() }
 
@@ -94,8 +94,8 @@ func (r *Runtime) Commit() bool { return r.guard.commit() }
 // Committed tells whether a script is running that can't be killed. Any goroutine may call it.
 func (r *Runtime) Committed() bool { return r.guard.state.Load() == committed }
 
-// GiveBack collects what large scripts have left and gives the memory back to the system. It takes some 100 ms, but stops nobody
-// else for long. Any goroutine may call it.
+// GiveBack collects what large scripts have left and gives the memory back to the system. It takes some 100 ms, but stops no
+// other goroutine for long. Any goroutine may call it.
 func (r *Runtime) GiveBack() { r.guard.giveBack() }
 
 // Run runs a script and appends its reply, or the error that ended it, to w in w's version. It tells whether the process has
@@ -121,7 +121,7 @@ func (r *Runtime) Run(p *Program, keys, args [][]byte, host Host, w *resp.Writer
 	}
 	grown, owes = r.guard.settle()
 	if stopped != nil || failure.machine || grown {
-		r.sandbox = newSandbox(r) // what is left in the state may be large, or broken
+		r.sandbox = newSandbox(r) // what the script left in the state may be large, or broken
 	} else {
 		r.sandbox.reset()
 	}

@@ -128,7 +128,7 @@ func TestRandomGoesOn(t *testing.T) {
 	}
 }
 
-// TestGreed runs scripts that want too much. Each ends with the error, soon, and the next one runs.
+// TestGreed runs scripts that want too much. Each soon ends with the error, and the next one runs.
 func TestGreed(t *testing.T) {
 	r := New(Options{MaxStringBytes: 8 << 20, MaxGrowthBytes: 64 << 20})
 	type script struct{ body, want string }
@@ -257,7 +257,7 @@ func TestLongLists(t *testing.T) {
 	}
 }
 
-// TestHoles: the length of a table with holes is a border, an element that is there with none behind it.
+// TestHoles: the length of a table with holes is a border, an element that exists with none after it.
 func TestHoles(t *testing.T) {
 	r := New(Options{})
 	for _, table := range []string{"local t={1,2,3} t[5]=5", "local t={1,nil,3}", "local t={nil,nil,3}", "local t={} t[2]=1", "local t={1,2,3,4} t[2]=nil t[4]=nil"} {
