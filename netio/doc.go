@@ -15,7 +15,7 @@
 // pass is enough, and gives others their turn. The end of a connection, too, is found by reading.
 //
 // Readiness reaches a loop in two ways. Sockets that the poller watches are told of by Wait. A transport that goroutines
-// serve calls a function that Add was given, and that function must bring the news to the loop's goroutine and wake it.
+// serve calls the handle's Announce, which must bring the news to the loop's goroutine and wake it.
 //
 // Wait, Read and Write allocate nothing.
 //

@@ -72,9 +72,9 @@ func changeWatch(epoll, fd int, events uint32) {
 	}
 }
 
-func (p *epoll) Add(t Transport, handle Handle, announce func()) error {
+func (p *epoll) Add(t Transport, handle Handle) error {
 	if secure, isStream := t.(*stream); isStream {
-		secure.start(announce)
+		secure.start(handle)
 		return nil
 	}
 	s := t.(*socket)

@@ -34,8 +34,8 @@ func (p *signalPoller) Wake() {
 	}
 }
 
-func (p *signalPoller) Add(t Transport, _ Handle, announce func()) error {
-	t.(*stream).start(announce)
+func (p *signalPoller) Add(t Transport, handle Handle) error {
+	t.(*stream).start(handle)
 	return nil
 }
 

@@ -132,14 +132,16 @@ func (l *loop) take() Transport {
 func (l *loop) adopt(p *peer, t Transport) {
 	l.t.Helper()
 	p.transport = t
-	announce := func() {
-		p.announced.Store(true)
-		l.poller.Wake()
-	}
-	if err := l.poller.Add(t, p, announce); err != nil {
+	if err := l.poller.Add(t, p); err != nil {
 		l.t.Fatal(err)
 	}
 	l.t.Cleanup(p.end)
+}
+
+// Announce notes what a goroutine tells.
+func (p *peer) Announce() {
+	p.announced.Store(true)
+	p.loop.poller.Wake()
 }
 
 // end closes the loop's end of the connection.

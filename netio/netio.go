@@ -40,7 +40,11 @@ const (
 var ErrWouldBlock = errors.New("netio: operation would block")
 
 // A Handle is what a loop calls one of its connections: a pointer, which a Poller keeps and gives back.
-type Handle any
+type Handle interface {
+	// Announce tells the loop that the connection is ready, where Wait can't. Any goroutine may call it, any number of times,
+	// from within Read and Await too.
+	Announce()
+}
 
 // A Poller is where a loop waits. But for Wake, only the loop calls it.
 type Poller interface {
@@ -50,9 +54,8 @@ type Poller interface {
 	Wait(ready []Handle, timeout time.Duration, idle bool) []Handle
 	// Wake ends a wait, the next one if there is none now. Any goroutine may call it.
 	Wake()
-	// Add takes a new connection on. Where Wait can't tell that it is ready, a goroutine calls announce instead: any number of
-	// times, from any goroutine, from within Read and Await too.
-	Add(t Transport, handle Handle, announce func()) error
+	// Add takes a new connection on.
+	Add(t Transport, handle Handle) error
 	// Remove forgets a connection that is about to be closed.
 	Remove(t Transport)
 	// Accept has the connections that come to the listeners accepted until StopAccepting, or until the listeners are closed.

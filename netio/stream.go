@@ -20,7 +20,7 @@ const lingerTime = 5 * time.Second
 // A stream is the transport of a connection that two goroutines serve.
 type stream struct {
 	conn     net.Conn
-	announce func()        // tells the loop that the connection is ready; nil: no poller has it yet
+	handle   Handle        // nil: no poller has it yet
 	consumed chan struct{} // the loop has taken all that was read
 	written  chan struct{} // the loop has left output, or has closed the stream
 	gone     chan struct{} // closed with the stream
@@ -51,8 +51,8 @@ func newStream(nc net.Conn, keepAliveSeconds int) *stream {
 	return &stream{conn: nc, consumed: make(chan struct{}, 1), written: make(chan struct{}, 1), gone: make(chan struct{})}
 }
 
-func (t *stream) start(announce func()) {
-	t.announce = announce
+func (t *stream) start(handle Handle) {
+	t.handle = handle
 	go t.readOn()
 	go t.writeOn()
 }
@@ -65,7 +65,7 @@ func (t *stream) readOn() {
 		t.mu.Lock()
 		t.incoming, t.readErr = buffer[:n], err
 		t.mu.Unlock()
-		t.announce()
+		t.handle.Announce()
 		if err != nil {
 			return
 		}
@@ -84,7 +84,7 @@ func (t *stream) Read(p []byte) (int, error) {
 	t.incoming = t.incoming[n:]
 	switch {
 	case len(t.incoming) > 0 || n > 0 && t.readErr != nil:
-		t.announce()
+		t.handle.Announce()
 	case n > 0:
 		t.consumed <- struct{}{}
 	case t.readErr != nil:
@@ -115,7 +115,7 @@ func (t *stream) writeOn() {
 			return
 		}
 		if announce {
-			t.announce()
+			t.handle.Announce()
 		}
 	}
 }
@@ -158,12 +158,12 @@ func (t *stream) Await(what Interest) {
 	idle := len(t.outgoing) == 0
 	t.mu.Unlock()
 	if await && idle {
-		t.announce()
+		t.handle.Announce()
 	}
 }
 
 func (t *stream) Close() {
-	if t.announce == nil { // no goroutine reads or writes
+	if t.handle == nil { // no goroutine reads or writes
 		t.conn.Close()
 		return
 	}

@@ -40,21 +40,25 @@ func (s *Server) admitHandshake(underWay int) bool {
 	return true
 }
 
-// announcer makes the function by which goroutines tell the connection's loop that it is ready: once until the loop has looked.
-func announcer(c *conn) func() {
-	var notice struct {
-		envelope
-		onItsWay atomic.Bool
+// A notice tells a loop that one of its connections is ready, where goroutines serve that connection.
+type notice struct {
+	envelope
+	onItsWay atomic.Bool // the goroutine that sets it has the envelope until the loop does
+}
+
+// Announce tells the connection's loop that it is ready: once until the loop has looked.
+func (c *conn) Announce() {
+	n := &c.notice
+	if n.onItsWay.Swap(true) {
+		return
 	}
-	notice.deliver = func(l *loop) {
-		notice.onItsWay.Store(false)
-		l.rouse(c)
-	}
-	return func() {
-		if !notice.onItsWay.Swap(true) {
-			c.loop.post(&notice.envelope)
+	if n.deliver == nil {
+		n.deliver = func(l *loop) {
+			n.onItsWay.Store(false)
+			l.rouse(c)
 		}
 	}
+	c.loop.post(&n.envelope)
 }
 
 // restLogEvery is how often the log tells that accepting rests: the error may stay for long.

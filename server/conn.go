@@ -20,6 +20,7 @@ const (
 // reads version.
 type conn struct {
 	transport netio.Transport
+	notice    notice // by goroutines that serve the transport
 	loop      *loop
 	id        int64
 

@@ -229,7 +229,7 @@ func (l *loop) look(timeout time.Duration, idle bool) {
 func (l *loop) register(c *conn) {
 	err := ErrServerClosed
 	if !l.stopping {
-		err = l.poller.Add(c.transport, c, announcer(c))
+		err = l.poller.Add(c.transport, c)
 	}
 	if err != nil {
 		c.transport.Close()
