@@ -45,12 +45,18 @@ func byName(rows ...*appliedCommand) map[string]*appliedCommand {
 }
 
 func (a *Applier) selectDB(words [][]byte, _ Times) (Outcome, error) {
-	db, ok := resp.ParseRedisInt(words[1])
-	if !ok || db < 0 || db >= int64(a.databases) {
+	db, exists := a.database(words[1])
+	if !exists {
 		return NoDatabase, nil
 	}
-	a.db = int(db)
+	a.db = db
 	return Applied, nil
+}
+
+// database returns the database that a word names, if it exists.
+func (a *Applier) database(word []byte) (db int, exists bool) {
+	n, ok := resp.ParseRedisInt(word)
+	return int(n), ok && n >= 0 && n < int64(a.databases)
 }
 
 // set handles the options that give an expiry. The others are conditions for the SET, and it was done.
@@ -167,14 +173,13 @@ func (a *Applier) flushAll([][]byte, Times) (Outcome, error) {
 }
 
 func (a *Applier) swapDB(words [][]byte, _ Times) (Outcome, error) {
-	one, okOne := resp.ParseRedisInt(words[1])
-	other, okOther := resp.ParseRedisInt(words[2])
-	databases := int64(a.databases)
-	if !okOne || !okOther || one < 0 || other < 0 || one >= databases || other >= databases {
+	one, oneExists := a.database(words[1])
+	other, otherExists := a.database(words[2])
+	if !oneExists || !otherExists {
 		return NoDatabase, nil
 	}
-	a.strings.swap(int(one), int(other))
-	a.Sink.Swap(int(one), int(other))
+	a.strings.swap(one, other)
+	a.Sink.Swap(one, other)
 	return Applied, nil
 }
 

@@ -364,7 +364,7 @@ func (l *Loaded) part(path string, file vfs.File, size int64, h *history, sink S
 	}
 	r := newAOFReader(path, file, start, size)
 	r.loaded, r.history, r.options, r.applier = l, h, h.options, h.applier
-	r.applier.Sink, r.applier.Source, r.applier.Renamed = sink, l, h.options.Renamed
+	r.applier.Sink, r.applier.Source = sink, l
 	r.applier.Restart(0)
 	err := r.all()
 	l.doneBytes += size

@@ -20,6 +20,7 @@ type history struct {
 func newHistory(options LoadOptions) *history {
 	h := &history{options: options}
 	h.applier = NewApplier(options.Databases, Discard, h.count)
+	h.applier.Renamed = options.Renamed
 	return h
 }
 
