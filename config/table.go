@@ -3,6 +3,8 @@ package config
 import (
 	"math"
 	"slices"
+
+	"github.com/cellserver/cellserver/netio"
 )
 
 // directives is the table: first those that take effect, then the others, in the order of CONFIG GET.
@@ -111,6 +113,6 @@ var working = []directive{
 		field: func(c *Config) any { return &c.AcceptMachineClock }},
 	{name: "shards", kind: shardCount{integer{0, maxShards}}, value: "0", when: atStart, help: "event loops, each with a shard of the keyspace, 0 for half of the cores or of the CPU quota",
 		field: func(c *Config) any { return &c.Shards }},
-	{name: "io", kind: choice{"epoll", "goroutines"}, value: defaultIO, when: atStart, hidden: true, field: func(c *Config) any { return &c.IO }},
+	{name: "io", kind: choice{netio.Epoll, netio.Goroutines}, value: netio.FrontEnds()[0], when: atStart, hidden: true, field: func(c *Config) any { return &c.IO }},
 	{name: "constant-reply", kind: boolean{}, value: "no", when: atStart, hidden: true, field: func(c *Config) any { return &c.ConstantReply }},
 }

@@ -3,6 +3,10 @@ package config
 import (
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/cellserver/cellserver/netio"
 )
 
 // Validate returns every fault of a configuration as a whole, joined, or nil.
@@ -18,8 +22,8 @@ func (c *Config) Validate() error {
 	if c.MaxClients < 1 {
 		fault("maxclients must be at least 1")
 	}
-	if c.IO != "goroutines" && c.IO != defaultIO {
-		fault("io must be goroutines on this system")
+	if here := netio.FrontEnds(); !slices.Contains(here, c.IO) {
+		fault("io must be %s on this system", strings.Join(here, " or "))
 	}
 	return errors.Join(faults...)
 }

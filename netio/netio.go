@@ -2,9 +2,7 @@ package netio
 
 import (
 	"errors"
-	"maps"
 	"net"
-	"slices"
 	"time"
 )
 
@@ -76,8 +74,13 @@ const (
 // newPollers has the front ends of this system by their names. The best one for the system adds itself.
 var newPollers = map[string]func() (Poller, error){Goroutines: newSignalPoller}
 
-// FrontEnds returns the names of those that this system has.
-func FrontEnds() []string { return slices.Sorted(maps.Keys(newPollers)) }
+// FrontEnds returns the names of those that this system has, the best one first.
+func FrontEnds() []string {
+	if newPollers[Epoll] == nil {
+		return []string{Goroutines}
+	}
+	return []string{Epoll, Goroutines}
+}
 
 // NewPoller makes a loop's poller, with a front end that this system has.
 func NewPoller(frontEnd string) (Poller, error) { return newPollers[frontEnd]() }

@@ -42,7 +42,7 @@ var cellserver = house{
 		"engine":         {row: 2, only: []string{"gcra", "keyspace", "expiry"}, pure: true},
 		"keyspace":       {row: 1, only: []string{"internal/*"}, pure: true},
 		"persistence":    {row: 1, only: []string{"internal/*", "resp", "gcra"}},
-		"config":         {row: 1, only: []string{"internal/*", "resp"}},
+		"config":         {row: 1, only: []string{"internal/*", "resp", "netio"}},
 		"acl":            {row: 1, only: []string{"internal/*"}},
 		"gcra":           {row: 0, pure: true},
 		"resp":           {row: 0, pure: true},

@@ -1,4 +1,0 @@
-package config
-
-// defaultIO is the front end of servers on this system.
-const defaultIO = "epoll"

@@ -1,6 +1,0 @@
-//go:build !linux
-
-package config
-
-// defaultIO is the front end of servers on this system.
-const defaultIO = "goroutines"
